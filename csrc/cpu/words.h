@@ -1,0 +1,150 @@
+// Counter -> cipher -> word, in buffers of one block of elements that stay in L1: first the counters
+// of all its elements, then their encryption, then the words out of the encrypted blocks.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "../distributions/distribution.h"
+#include "../streams.h"
+#include "lanes.h"
+
+TTF_NAMESPACE_BEGIN
+
+constexpr int kBlock = 1024;  // elements a block; a multiple of kLanes, for whole bundles are encrypted
+
+// Two words an element: counters, then their encryption, in place. `second` is a Place's.
+struct Blocks {
+  alignas(64) uint32_t word0[kBlock], word1[kBlock], second[kBlock];
+};
+
+// Which words of which streams a block of elements asks for: consecutive ones of one key...
+struct Run {
+  Key2x32 key;
+  uint64_t first;
+};
+
+// ... or any words of any keys, listed one by one.
+struct Gather {
+  alignas(64) uint32_t key0[kBlock], key1[kBlock];
+  alignas(64) uint32_t hi[kBlock], lo[kBlock];  // the index
+
+  void set(int i, Key2x32 key, uint64_t index) {
+    key0[i] = key.word[0];
+    key1[i] = key.word[1];
+    hi[i] = hi32(index);
+    lo[i] = lo32(index);
+  }
+};
+
+// ---- Counters ----
+
+template <class PlaceOf>
+TTF_HD void set_counters(const Run& run, int count, PlaceOf place, Blocks& blocks) {
+  const uint32_t first_hi = hi32(run.first), first_lo = lo32(run.first);
+  for (int i = 0; i < count; ++i) {
+    const uint32_t lo = first_lo + i;
+    const Place p = place(first_hi + (lo < first_lo), lo);
+    blocks.word0[i] = p.c0;
+    blocks.word1[i] = p.c1;
+    blocks.second[i] = p.second;
+  }
+}
+
+template <class PlaceOf>
+TTF_HD void set_counters(const Gather& gather, int count, PlaceOf place, Blocks& blocks) {
+  for (int i = 0; i < count; ++i) {
+    const Place p = place(gather.hi[i], gather.lo[i]);
+    blocks.word0[i] = p.c0;
+    blocks.word1[i] = p.c1;
+    blocks.second[i] = p.second;
+  }
+}
+
+// ---- Cipher ----
+
+template <class KeyOf>
+TTF_HD void encrypt_bundles(int count, Blocks& blocks, KeyOf key_of) {
+  for (int base = 0; base < count; base += kLanes) {
+    Lanes<uint32_t> block[2];
+    memcpy(block[0].lane, blocks.word0 + base, sizeof(block[0]));
+    memcpy(block[1].lane, blocks.word1 + base, sizeof(block[1]));
+    key_of(base, block);
+    memcpy(blocks.word0 + base, block[0].lane, sizeof(block[0]));
+    memcpy(blocks.word1 + base, block[1].lane, sizeof(block[1]));
+  }
+}
+
+// Not inlined: each holds a whole unrolled cipher.
+TTF_NOINLINE inline void encrypt(const Run& run, int count, Blocks& blocks) {
+  const uint32_t key[2] = {run.key.word[0], run.key.word[1]};
+  encrypt_bundles(count, blocks, [&key](int, Lanes<uint32_t>(&block)[2]) { threefry<uint32_t, 2>(block, key, kRounds); });
+}
+
+TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks) {
+  encrypt_bundles(count, blocks, [&gather](int base, Lanes<uint32_t>(&block)[2]) {
+    Lanes<uint32_t> key[2];
+    memcpy(key[0].lane, gather.key0 + base, sizeof(key[0]));
+    memcpy(key[1].lane, gather.key1 + base, sizeof(key[1]));
+    threefry<uint32_t, 2>(block, key, kRounds);
+  });
+}
+
+// ---- Words ----
+
+template <class Stream, class Source>
+void words(const Source& source, int count, uint64_t n, uint32_t* out) {
+  Blocks blocks;
+  set_counters(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place32(hi, lo, n); }, blocks);
+  encrypt(source, count, blocks);
+  for (int i = 0; i < count; ++i) out[i] = Stream::word32(blocks.word0[i], blocks.word1[i], blocks.second[i]);
+}
+
+template <class Stream, class Source>
+void words(const Source& source, int count, uint64_t n, uint64_t* out) {
+  Blocks blocks;
+  set_counters(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place64(hi, lo, n); }, blocks);
+  encrypt(source, count, blocks);
+  for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
+}
+
+// 8- and 16-bit words. Partitionable: the low bits of the 32-bit word. Original: the 32-bit words cut
+// up, low part first. The word is then encrypted again for each of its parts, which costs time but
+// keeps the rule that an element is found by its index alone.
+template <class Stream, class Source, class Narrow>
+void narrow_words(const Source& source, int count, uint64_t n, Narrow* out) {
+  constexpr bool cut_up = Stream::impl == Impl::threefry2x32_original;
+  constexpr uint32_t bits = 8 * sizeof(Narrow), parts = cut_up ? 32 / bits : 1;
+  const uint64_t total = (n + parts - 1) / parts;
+  Blocks blocks;
+  set_counters(
+      source, count,
+      [total](uint32_t hi, uint32_t lo) {
+        Place place = Stream::place32(hi, lo / parts, total);
+        place.second |= lo % parts * bits << 1;  // how far to shift, above the choice of the word
+        return place;
+      },
+      blocks);
+  encrypt(source, count, blocks);
+  for (int i = 0; i < count; ++i) {
+    const uint32_t word = Stream::word32(blocks.word0[i], blocks.word1[i], blocks.second[i] & 1);
+    out[i] = Narrow(word >> (blocks.second[i] >> 1));
+  }
+}
+template <class Stream, class Source>
+void words(const Source& source, int count, uint64_t n, uint8_t* out) {
+  narrow_words<Stream>(source, count, n, out);
+}
+template <class Stream, class Source>
+void words(const Source& source, int count, uint64_t n, uint16_t* out) {
+  narrow_words<Stream>(source, count, n, out);
+}
+
+// Both words of the original layout's blocks first, first + 1...: word0[i] is word first + i of the draw
+// of n words, and word1[i] is word ceil(n / 2) + first + i.
+inline void word_pairs(const Run& run, int count, uint64_t n, Blocks& blocks) {
+  set_counters(run, count, [n](uint32_t hi, uint32_t lo) { return Threefry2x32Original::place32(hi, lo, n); }, blocks);
+  encrypt(run, count, blocks);
+}
+
+TTF_NAMESPACE_END

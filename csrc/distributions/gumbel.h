@@ -1,0 +1,33 @@
+// Standard Gumbel by inversion: -log(-log(u)).
+#pragma once
+
+#include "distribution.h"
+
+TTF_NAMESPACE_BEGIN
+
+// One word: u from [tiny, 1). The left tail is a lattice below u = 2^-mantissa.
+template <class T>
+struct Gumbel : FloatDistribution<T> {
+  TTF_HD static T value(typename Format<T>::Word word) {
+    const T u = uniform_between(unit(word), Format<T>::tiny, T(1));
+    return -numerics::log(-numerics::log(u));
+  }
+};
+
+// Two words: 1 - u with its small values filled in from a second uniform, so that the right tail,
+// which decides an argmax, goes twice as far.
+template <class T>
+struct GumbelHigh : FloatDistribution<T> {
+  using Word = typename Format<T>::Word;
+  static constexpr Words kWords = Words::halves;
+
+  TTF_HD static T value(Word high_word, Word low_word) {
+    const T high = unit(high_word);
+    const T step = Format<T>::epsneg * 2;  // 2^-mantissa
+    const T filled = high + step * unit(low_word) + Format<T>::tiny;
+    const T x = high >= T(0.5) ? high : filled;
+    return -numerics::log(-numerics::log1p(-x));
+  }
+};
+
+TTF_NAMESPACE_END

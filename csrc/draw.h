@@ -1,0 +1,132 @@
+// What a kernel is asked to draw: plain data, filled in by ops.cpp, read by the CPU and CUDA kernels. It is
+// the same in all builds of the kernels, and so lies outside of their namespaces.
+#pragma once
+
+#include <stdint.h>
+
+#include "macros.h"
+#include "streams.h"
+
+namespace torch_threefry {
+
+constexpr int kMaxAxes = 32;
+
+// Positions 0, 1, 2... of a row-major walk over some axes, mapped to offset + sum of index * stride.
+// It stands for a window of a logical shape (to element indices) and for a strided or broadcast
+// tensor (to memory). Axes are pushed outermost first; those that continue each other are merged.
+struct Walk {
+  int axes = 0;
+  int64_t offset = 0;
+  int64_t extent[kMaxAxes];
+  int64_t stride[kMaxAxes];
+
+  // False if there is no room for one more axis.
+  TTF_HD bool push(int64_t length, int64_t step) {
+    if (length == 1) return true;
+    if (axes > 0 && stride[axes - 1] == length * step) {
+      extent[axes - 1] *= length;
+      stride[axes - 1] = step;
+      return true;
+    }
+    if (axes == kMaxAxes) return false;
+    extent[axes] = length;
+    stride[axes] = step;
+    ++axes;
+    return true;
+  }
+
+  TTF_HD int64_t at(int64_t position) const {
+    int64_t result = offset;
+    for (int a = axes - 1; a > 0; --a) {
+      result += position % extent[a] * stride[a];
+      position /= extent[a];
+    }
+    return axes > 0 ? result + position * stride[0] : result;
+  }
+
+  // The step between positions along the innermost axis, and how many positions from this one on lie
+  // on the same row of it.
+  TTF_HD int64_t step() const { return axes > 0 ? stride[axes - 1] : 0; }
+  TTF_HD int64_t row(int64_t position) const {
+    return axes > 0 ? extent[axes - 1] - position % extent[axes - 1] : 1;
+  }
+};
+
+enum class Distribution : int {
+  bits,
+  key_pair,  // a 64-bit word as the two words of a key, first word first
+  uniform,
+  randint,
+  normal,
+  exponential,
+  gumbel,
+  gumbel_high,
+  laplace,
+  logistic,
+  bernoulli,
+  bernoulli_high,
+  rademacher,
+};
+
+// The type of a draw's elements. Integers are named by their size: sign does not change the bits.
+enum class Value : int { int8, int16, int32, int64, float16, bfloat16, float32, float64 };
+
+// A parameter is one number for all elements, or a tensor that broadcasts over the result.
+struct Parameter {
+  double real = 0;
+  int64_t integer = 0;
+  const void* data = nullptr;  // null: one number
+  Walk walk;                   // position in the result -> element of data
+};
+
+// Element `position` of the result belongs to key position / count; its index in that key's draw is
+// window.at(position % count).
+struct Draw {
+  Impl impl;
+  Distribution distribution;
+  Value value;
+  bool wide = false;        // bernoulli: compare in float64 (64-bit words), not in float32
+  const uint32_t* keys;     // two words a key
+  int64_t key_word_stride;  // from a key's first word to its second
+  Walk key_walk;            // key number -> its first word
+  int64_t key_count;
+  Walk window;
+  int64_t count;   // elements of a key's window
+  uint64_t total;  // elements of the whole logical draw
+  Parameter parameter[2];
+  void* out;
+};
+
+// Keys folded with integers: result[i] = fold_in(keys[i], data[i]), both broadcast.
+struct FoldIn {
+  const uint32_t* keys;
+  int64_t key_word_stride;
+  Walk key_walk;
+  const int64_t* data;
+  Walk data_walk;
+  uint32_t* out;
+};
+
+// Row i of the result: 0..n-1 in the order that key i gives.
+struct Permutation {
+  Impl impl;
+  const uint32_t* keys;
+  int64_t key_word_stride;
+  Walk key_walk;
+  int64_t n;     // below 2^32
+  int rounds;    // how often to shuffle
+  Value value;   // int32 or int64
+  void* out;
+};
+
+// The bare cipher over contiguous rows of words.
+struct Cipher {
+  int width;  // 32 or 64
+  int words;  // 2 or 4
+  int rounds;
+  const void* counter;
+  const void* key;
+  void* out;
+};
+
+}  // namespace torch_threefry

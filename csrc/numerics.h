@@ -1,0 +1,234 @@
+// Elementary functions whose results do not depend on the machine: the same bits from g++ for any
+// instruction set and from nvcc. The C library's log differs between versions and from CUDA's, so
+// the transforms use these.
+//
+// Every operation here is correctly rounded by IEEE 754 (+ - * / sqrt fma); a fused multiply-add is
+// written fma, and the compiler must fuse nothing on its own (-ffp-contract=off, -fmad=false).
+// There are no branches and no tables, only selects, so that the compiler vectorises a loop over
+// any of these functions. Selects keep both sides: an unselected side may be inf or NaN.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "macros.h"
+
+TTF_NAMESPACE_BEGIN
+namespace numerics {
+
+// ---- The hardware's operations ----
+
+#if defined(__CUDA_ARCH__)
+// The intrinsics round to nearest whatever nvcc's -prec-sqrt says.
+TTF_HD float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+TTF_HD double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+TTF_HD float sqrt(float x) { return __fsqrt_rn(x); }
+TTF_HD double sqrt(double x) { return __dsqrt_rn(x); }
+TTF_HD float abs(float x) { return ::fabsf(x); }
+TTF_HD double abs(double x) { return ::fabs(x); }
+#else
+// One instruction each where the target has it; without FMA, the C library's exact emulation.
+TTF_HD float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+TTF_HD double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+TTF_HD float sqrt(float x) { return __builtin_sqrtf(x); }
+TTF_HD double sqrt(double x) { return __builtin_sqrt(x); }
+TTF_HD float abs(float x) { return __builtin_fabsf(x); }
+TTF_HD double abs(double x) { return __builtin_fabs(x); }
+#endif
+
+template <class To, class From>
+TTF_HD To bit_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
+  To to;
+  memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+TTF_HD uint32_t to_bits(float x) { return bit_cast<uint32_t>(x); }
+TTF_HD uint64_t to_bits(double x) { return bit_cast<uint64_t>(x); }
+TTF_HD float float_from_bits(uint32_t bits) { return bit_cast<float>(bits); }
+TTF_HD double double_from_bits(uint64_t bits) { return bit_cast<double>(bits); }
+
+// The polynomial with these coefficients, highest power first, by Horner's rule with fma.
+template <class T>
+TTF_HD T polynomial(T, T value) {
+  return value;
+}
+template <class T, class... Lower>
+TTF_HD T polynomial(T x, T value, T next, Lower... lower) {
+  return polynomial(x, fma(value, x, next), lower...);
+}
+
+// ---- log ----
+
+// x = 2^exponent * (1 + fraction) with 1 + fraction in [sqrt(1/2), sqrt(2)), both exact.
+template <class T>
+struct Split {
+  T exponent, fraction;
+};
+
+// Adding 1 - sqrt(1/2) to the bits carries into the exponent field just when the significand is
+// sqrt(2) or more. x must be positive, normal and finite.
+TTF_HD Split<float> split_exponent(float x) {
+  constexpr uint32_t one = 0x3F800000u, sqrt_half = 0x3F3504F3u;
+  const uint32_t bits = to_bits(x) + (one - sqrt_half);
+  return {float(int32_t(bits >> 23) - 127), float_from_bits((bits & 0x007FFFFFu) + sqrt_half) - 1.0f};
+}
+
+// AVX2 cannot convert 64-bit integers, so the exponent becomes a double by way of 2^52's bits.
+TTF_HD Split<double> split_exponent(double x) {
+  constexpr uint64_t one = 0x3FF0000000000000u, sqrt_half = 0x3FE6A09E667F3BCDu;
+  constexpr uint64_t two_52 = 0x4330000000000000u;
+  const uint64_t bits = to_bits(x) + (one - sqrt_half);
+  return {double_from_bits(bits >> 52 | two_52) - (0x1p52 + 1023),
+          double_from_bits((bits & 0x000FFFFFFFFFFFFFu) + sqrt_half) - 1.0};
+}
+
+// What every log returns where its argument is not positive and finite.
+template <class T>
+TTF_HD T log_or_special(T x, T log_x) {
+  const T infinity = T(__builtin_inff()), nan = T(__builtin_nanf(""));
+  const T positive = x == infinity ? infinity : log_x;
+  return x > 0 ? positive : x == 0 ? -infinity : nan;
+}
+
+// Cephes' logf (Moshier), its polynomial taken in three strands for a shorter chain of
+// dependences, as XLA's CPU code has it: JAX's bits. Subnormals count as the smallest normal.
+TTF_HD float log(float x) {
+  constexpr float smallest_normal = 0x1p-126f, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
+  const Split<float> parts = split_exponent(x > smallest_normal ? x : smallest_normal);
+  const float f = parts.fraction, f2 = f * f, f3 = f2 * f;
+  const float strand_2 = polynomial(f, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f);
+  const float strand_1 = polynomial(f, -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f);
+  const float strand_0 = polynomial(f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f);
+  const float cubic = polynomial(f3, strand_2, strand_1, strand_0);
+  const float low = fma(cubic, f3, parts.exponent * log2_low);
+  const float high = fma(-0.5f, f2, f);
+  return log_or_special(x, fma(parts.exponent, log2_high, high + low));
+}
+
+// The method and coefficients of fdlibm's log (Sun Microsystems, 1993); under 1 ulp. With
+// s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - s (f - R(s^2)), and f - f^2/2 is kept apart because
+// it is nearly all of the result.
+TTF_HD double log(double x) {
+  constexpr double log2_high = 6.93147180369123816490e-01, log2_low = 1.90821492927058770002e-10;
+  const bool subnormal = x < 0x1p-1022;
+  const Split<double> parts = split_exponent(subnormal ? x * 0x1p54 : x);
+  const double exponent = parts.exponent - (subnormal ? 54.0 : 0.0);
+  const double f = parts.fraction, half_f2 = 0.5 * f * f;
+  const double s = f / (2.0 + f), s2 = s * s, s4 = s2 * s2;
+  const double even =
+      s4 * polynomial(s4, 1.531383769920937332e-01, 2.222219843214978396e-01, 3.999999999940941908e-01);
+  const double odd = s2 * polynomial(s4, 1.479819860511658591e-01, 1.818357216161805012e-01,
+                                     2.857142874366239149e-01, 6.666666666666735130e-01);
+  const double low = fma(exponent, log2_low, s * (half_f2 + (even + odd)));
+  return log_or_special(x, exponent * log2_high - ((half_f2 - low) - f));
+}
+
+// ---- log1p ----
+
+// Cephes' log1p (Moshier) as XLA has it: the rational function for |x| < sqrt(2) - 1, else log(1 + x).
+// Cephes leaves the rational function at x = sqrt(1/2) - 1 already; beyond, in float64, it is up to
+// 130 ulp off. JAX's draws have that error, and so have ours.
+template <class T>
+TTF_HD T log1p_rational(T x) {
+  const T x2 = x * x;
+  const T p = polynomial(x, T(4.5270000862445199635215e-5), T(4.9854102823193375972212e-1),
+                         T(6.5787325942061044846969), T(2.9911919328553073277375e1),
+                         T(6.0949667980987787057556e1), T(5.7112963590585538103336e1),
+                         T(2.0039553499201281259648e1));
+  const T q = polynomial(x, T(1), T(1.5062909083469192043167e1), T(8.3047565967967209469434e1),
+                         T(2.2176239823732856465394e2), T(3.0909872225312059774938e2),
+                         T(2.1642788614495947685003e2), T(6.0118660497603843919306e1));
+  return x + fma(x2, T(-0.5), (x * x2) * (p / q));
+}
+
+template <class T>
+TTF_HD T log1p_of(T x) {
+  constexpr T sqrt2_minus_1 = T(0.41421356237309504880);
+  return abs(x) < sqrt2_minus_1 ? log1p_rational(x) : log(x + 1);
+}
+
+TTF_HD float log1p(float x) { return log1p_of(x); }
+TTF_HD double log1p(double x) { return log1p_of(x); }
+
+// ---- erf_inv ----
+
+// Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2012): x times a
+// polynomial in w = -log(1 - x^2), with other polynomials in sqrt(w) for the tails. As in XLA, x^2 is
+// rounded before it is subtracted from 1; near |x| = 1 that rounding is most of the error.
+
+TTF_HD float erf_inv(float x) {
+  const float w = -log1p(x * -x);
+  const float centre = polynomial(
+      w - 2.5f, 2.81022636e-08f, 3.43273939e-07f, -3.5233877e-06f, -4.39150654e-06f, 0.00021858087f,
+      -0.00125372503f, -0.00417768164f, 0.246640727f, 1.50140941f);
+  const float tail = polynomial(
+      sqrt(w) - 3.0f, -0.000200214257f, 0.000100950558f, 0.00134934322f, -0.00367342844f, 0.00573950773f,
+      -0.0076224613f, 0.00943887047f, 1.00167406f, 2.83297682f);
+  return x * (abs(x) == 1.0f ? __builtin_inff() : w < 5.0f ? centre : tail);
+}
+
+TTF_HD double erf_inv(double x) {
+  const double w = -log1p(x * -x);
+  const double root = sqrt(w);
+  const double centre = polynomial(
+      w - 3.125, -3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18,
+      1.115787767802518096e-17, -1.333171662854620906e-16, 2.0972767875968561637e-17,
+      6.6376381343583238325e-15, -4.0545662729752068639e-14, -8.1519341976054721522e-14,
+      2.6335093153082322977e-12, -1.2975133253453532498e-11, -5.4154120542946279317e-11,
+      1.051212273321532285e-09, -4.1126339803469836976e-09, -2.9070369957882005086e-08,
+      4.2347877827932403518e-07, -1.3654692000834678645e-06, -1.3882523362786468719e-05,
+      0.0001867342080340571352, -0.00074070253416626697512, -0.0060336708714301490533, 0.24015818242558961693,
+      1.6536545626831027356);
+  const double tail = polynomial(
+      root - 3.25, 2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07,
+      1.8239629214389227755e-08, 1.5027403968909827627e-06, -4.013867526981545969e-06,
+      2.9234449089955446044e-06, 1.2475304481671778723e-05, -4.7318229009055733981e-05,
+      6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+      0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066,
+      -0.0037512085075692412107, 0.005370914553590063617, 1.0052589676941592334, 3.0838856104922207635);
+  const double far_tail = polynomial(
+      root - 5.0, -2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09,
+      -3.7894654401267369937e-09, 7.6157012080783393804e-09, -1.4960026627149240478e-08,
+      2.9147953450901080826e-08, -6.7711997758452339498e-08, 2.2900482228026654717e-07,
+      -9.9298272942317002539e-07, 4.5260625972231537039e-06, -1.9681778105531670567e-05,
+      7.5995277030017761139e-05, -0.00021503011930044477347, -0.00013871931833623122026,
+      1.0103004648645343977, 4.8499064014085844221);
+  return x * (abs(x) == 1.0 ? __builtin_inf() : w < 6.25 ? centre : w < 16.0 ? tail : far_tail);
+}
+
+// ---- Half precision ----
+
+// To nearest, ties to even. A NaN stays a NaN: its quiet bit is set, for the payload may be lost.
+
+TTF_HD uint16_t to_bfloat16_bits(float x) {
+  const uint32_t bits = to_bits(x);
+  const uint32_t rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
+  return uint16_t((x != x ? bits | 0x00400000u : rounded) >> 16);
+}
+
+TTF_HD float from_bfloat16_bits(uint16_t half) { return float_from_bits(uint32_t(half) << 16); }
+
+TTF_HD uint16_t to_float16_bits(float x) {
+  constexpr uint32_t rebias = (127u - 15u) << 23, infinity = 0x7C00u, quiet = 0x0200u;
+  constexpr uint32_t smallest_normal = 0x38800000u, overflow = 0x47800000u, half = 0x3F000000u;
+  const uint32_t magnitude = to_bits(x) & 0x7FFFFFFFu, sign = to_bits(x) >> 16 & 0x8000u;
+  const uint32_t normal = (magnitude - rebias + 0x0FFFu + (magnitude >> 13 & 1u)) >> 13;
+  // float16's subnormals are multiples of 2^-24, and so are float32's numbers in [0.5, 1).
+  const uint32_t subnormal = to_bits(float_from_bits(magnitude) + 0.5f) - half;
+  const uint32_t finite = magnitude < smallest_normal ? subnormal : normal;
+  const uint32_t nan = infinity | quiet | (magnitude >> 13 & 0x03FFu);
+  return uint16_t(sign | (x != x ? nan : magnitude < overflow ? finite : infinity));
+}
+
+TTF_HD float from_float16_bits(uint16_t half) {
+  constexpr uint32_t rebias = (127u - 15u) << 23, smallest_normal = 0x0400u, infinity = 0x7C00u;
+  const uint32_t sign = (half & 0x8000u) << 16, magnitude = half & 0x7FFFu;
+  const uint32_t normal = (magnitude << 13) + rebias + (magnitude < infinity ? 0u : rebias);
+  const uint32_t subnormal = to_bits(float(int32_t(magnitude)) * 0x1p-24f);
+  return float_from_bits(sign | (magnitude < smallest_normal ? subnormal : normal));
+}
+
+}  // namespace numerics
+TTF_NAMESPACE_END

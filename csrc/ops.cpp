@@ -1,0 +1,490 @@
+// The operators: their schemas, the checks of their arguments, and their CPU implementations.
+//
+// random.py and key.py check what a user writes and say so in Python's exceptions. The checks here
+// keep a direct call of an operator from reading or writing outside its tensors.
+#include <Python.h>
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cpu/kernels.h"
+#include "draw.h"
+#include "numerics.h"
+
+namespace torch_threefry {
+namespace {
+
+using torch::headeronly::ScalarType;
+using torch::stable::Tensor;
+using Sizes = std::vector<int64_t>;
+
+constexpr int64_t kGrain = 16384;  // elements below which another thread is not worth waking
+
+const CpuKernels& kernels() {
+  const char* requested = nullptr;
+  const CpuKernels* table = cpu_kernels(&requested);
+  STD_TORCH_CHECK(table != nullptr, "TORCH_THREEFRY_CPU=", requested ? requested : "(unset)",
+                  ": this processor has no such instruction set; accepted are v2, v3 and v4 on x86-64 as far as it "
+                  "goes, base elsewhere");
+  return *table;
+}
+
+// ---- Arguments ----
+
+struct Keys {
+  const uint32_t* words;
+  int64_t word_stride;
+  Walk walk;
+  int64_t count = 1;
+  Sizes batch;
+};
+
+Keys keys_of(const Tensor& key) {
+  STD_TORCH_CHECK(key.scalar_type() == ScalarType::UInt32, "key: its data must be uint32");
+  const int64_t axes = key.dim() - 1;
+  STD_TORCH_CHECK(axes >= 0 && key.size(axes) == 2, "key: the last dimension of its data must be 2");
+  Keys keys;
+  keys.words = static_cast<const uint32_t*>(key.const_data_ptr());
+  keys.word_stride = key.stride(axes);
+  for (int64_t a = 0; a < axes; ++a) {
+    keys.batch.push_back(key.size(a));
+    keys.count *= key.size(a);
+    STD_TORCH_CHECK(keys.walk.push(key.size(a), key.stride(a)), "key: too many dimensions");
+  }
+  return keys;
+}
+
+Impl impl_of(int64_t impl) {
+  STD_TORCH_CHECK(impl == int(Impl::threefry2x32) || impl == int(Impl::threefry2x32_original), "impl: unknown number ", impl);
+  return Impl(int(impl));
+}
+
+Tensor empty(const Sizes& sizes, ScalarType dtype, const Tensor& like) {
+  Sizes strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t a = sizes.size(); a-- > 0;) {
+    strides[a] = stride;
+    stride *= sizes[a] > 0 ? sizes[a] : 1;
+  }
+  int32_t device_type = 0, device_index = 0;
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device_type));
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(like.get(), &device_index));
+  const int32_t dtype_code = torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype));
+  AtenTensorHandle handle = nullptr;
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(int64_t(sizes.size()), sizes.data(), strides.data(), dtype_code,
+                                                         device_type, device_index, &handle));
+  return Tensor(handle);
+}
+
+Value value_of(ScalarType dtype) {
+  switch (dtype) {
+    case ScalarType::Byte:
+    case ScalarType::Char:
+    case ScalarType::Bool: return Value::int8;
+    case ScalarType::UInt16:
+    case ScalarType::Short: return Value::int16;
+    case ScalarType::UInt32:
+    case ScalarType::Int: return Value::int32;
+    case ScalarType::UInt64:
+    case ScalarType::Long: return Value::int64;
+    case ScalarType::Half: return Value::float16;
+    case ScalarType::BFloat16: return Value::bfloat16;
+    case ScalarType::Float: return Value::float32;
+    case ScalarType::Double: return Value::float64;
+    default: STD_TORCH_CHECK(false, "dtype: not one that can be drawn");
+  }
+}
+
+bool is_float(Value value) {
+  return value == Value::float16 || value == Value::bfloat16 || value == Value::float32 || value == Value::float64;
+}
+void require_float(ScalarType dtype) { STD_TORCH_CHECK(is_float(value_of(dtype)), "dtype: must be a floating type"); }
+void require_integer(ScalarType dtype) {
+  STD_TORCH_CHECK(!is_float(value_of(dtype)) && dtype != ScalarType::Bool, "dtype: must be an integer type");
+}
+
+// ---- Draws ----
+
+// The work of a draw before its distribution is known: keys, shape, window and the result's memory.
+// `window` holds a start and a stop for each dimension of `size`, or nothing for all of it.
+struct Plan {
+  Draw draw;
+  Tensor result;
+  Sizes batch, starts, extents;  // of the result: batch of keys, then the window
+
+  Plan(const Tensor& key, int64_t impl, const Sizes& size, const Sizes& window, ScalarType dtype)
+      : Plan(keys_of(key), key, impl, size, window, dtype) {}
+
+  // Position in the result -> element of a tensor that broadcasts against batch + size.
+  void broadcast(int index, const Tensor& tensor, ScalarType dtype, const char* name) {
+    STD_TORCH_CHECK(tensor.scalar_type() == dtype, name, ": of another dtype than its operator takes");
+    STD_TORCH_CHECK(tensor.is_cpu(), name, ": on another device than the key");
+    const int64_t axes = int64_t(batch.size() + extents.size()), missing = axes - tensor.dim();
+    STD_TORCH_CHECK(missing >= 0, name, ": has more dimensions than the draw");
+    Parameter& parameter = draw.parameter[index];
+    parameter.data = tensor.const_data_ptr();
+    for (int64_t a = 0; a < axes; ++a) {
+      const bool of_batch = a < int64_t(batch.size());
+      const int64_t w = a - int64_t(batch.size());
+      const int64_t length = of_batch ? batch[a] : extents[w], whole = of_batch ? batch[a] : sizes[w];
+      const int64_t own = a < missing ? 1 : tensor.size(a - missing);
+      STD_TORCH_CHECK(own == whole || own == 1, name, ": does not broadcast over the draw");
+      const int64_t stride = own == 1 ? 0 : tensor.stride(a - missing);
+      parameter.walk.offset += of_batch ? 0 : starts[w] * stride;
+      STD_TORCH_CHECK(parameter.walk.push(length, stride), name, ": too many dimensions");
+    }
+  }
+
+  Tensor run(Distribution distribution) {
+    draw.distribution = distribution;
+    const int64_t positions = result_numel() == 0 ? 0 : kernels().draw_positions(draw);
+    const auto work = [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); };
+    if (positions <= kGrain) {
+      if (positions > 0) work(0, positions);
+    } else {
+      torch::stable::parallel_for(0, positions, kGrain, work);
+    }
+    return result;
+  }
+
+ private:
+  Sizes sizes;
+
+  int64_t result_numel() const { return draw.key_count * draw.count; }
+
+  Plan(Keys keys, const Tensor& key, int64_t impl, const Sizes& size, const Sizes& window, ScalarType dtype)
+      : result(nullptr), batch(keys.batch), sizes(size) {
+    draw.impl = impl_of(impl);
+    draw.value = value_of(dtype);
+    draw.keys = keys.words;
+    draw.key_word_stride = keys.word_stride;
+    draw.key_walk = keys.walk;
+    draw.key_count = keys.count;
+    set_window(size, window);
+    Sizes shape = keys.batch;
+    shape.insert(shape.end(), extents.begin(), extents.end());
+    result = empty(shape, dtype, key);
+    draw.out = result.mutable_data_ptr();
+  }
+
+  void set_window(const Sizes& size, const Sizes& window) {
+    const size_t axes = size.size();
+    STD_TORCH_CHECK(window.empty() || window.size() == 2 * axes, "window: needs a start and a stop for each dimension of size");
+    Sizes strides(axes);
+    uint64_t total = 1;
+    for (size_t a = axes; a-- > 0;) {
+      STD_TORCH_CHECK(size[a] >= 0, "size: must not be negative");
+      strides[a] = int64_t(total);
+      STD_TORCH_CHECK(size[a] == 0 || total <= uint64_t(INT64_MAX) / uint64_t(size[a]), "size: more than 2^63-1 elements");
+      total *= uint64_t(size[a]);
+    }
+    draw.total = total;
+    draw.count = 1;
+    for (size_t a = 0; a < axes; ++a) {
+      const int64_t start = window.empty() ? 0 : window[2 * a], stop = window.empty() ? size[a] : window[2 * a + 1];
+      STD_TORCH_CHECK(0 <= start && start <= stop && stop <= size[a], "window: lies outside of size");
+      starts.push_back(start);
+      extents.push_back(stop - start);
+      draw.count *= stop - start;
+      draw.window.offset += start * strides[a];
+      STD_TORCH_CHECK(draw.window.push(stop - start, strides[a]), "size: too many dimensions");
+    }
+  }
+};
+
+Tensor bits(const Tensor& key, int64_t impl, Sizes size, Sizes window, ScalarType dtype) {
+  require_integer(dtype);
+  return Plan(key, impl, size, window, dtype).run(Distribution::bits);
+}
+
+template <Distribution distribution>
+Tensor standard(const Tensor& key, int64_t impl, Sizes size, Sizes window, ScalarType dtype) {
+  require_float(dtype);
+  return Plan(key, impl, size, window, dtype).run(distribution);
+}
+
+Tensor gumbel(const Tensor& key, int64_t impl, Sizes size, Sizes window, bool high, ScalarType dtype) {
+  require_float(dtype);
+  return Plan(key, impl, size, window, dtype).run(high ? Distribution::gumbel_high : Distribution::gumbel);
+}
+
+Tensor rademacher(const Tensor& key, int64_t impl, Sizes size, Sizes window, ScalarType dtype) {
+  STD_TORCH_CHECK(dtype != ScalarType::Bool, "dtype: must be a signed type");
+  return Plan(key, impl, size, window, dtype).run(Distribution::rademacher);
+}
+
+// Half precision: the bounds are rounded to it first, as its draws are.
+double rounded(double x, ScalarType dtype) {
+  switch (value_of(dtype)) {
+    case Value::float16: return numerics::from_float16_bits(numerics::to_float16_bits(float(x)));
+    case Value::bfloat16: return numerics::from_bfloat16_bits(numerics::to_bfloat16_bits(float(x)));
+    default: return x;
+  }
+}
+
+Tensor uniform(const Tensor& key, int64_t impl, Sizes size, Sizes window, double low, double high, ScalarType dtype) {
+  require_float(dtype);
+  Plan plan(key, impl, size, window, dtype);
+  plan.draw.parameter[0].real = rounded(low, dtype);
+  plan.draw.parameter[1].real = rounded(high, dtype);
+  return plan.run(Distribution::uniform);
+}
+
+// Tensor parameters hold numbers of `dtype`, in float32 where that is half precision.
+Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window, const Tensor& low, const Tensor& high,
+                      ScalarType dtype) {
+  require_float(dtype);
+  const ScalarType type = dtype == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
+  Plan plan(key, impl, size, window, dtype);
+  plan.broadcast(0, low, type, "minval");
+  plan.broadcast(1, high, type, "maxval");
+  return plan.run(Distribution::uniform);
+}
+
+// span is the number of values, as an unsigned number; 0 means all of the dtype's.
+Tensor randint(const Tensor& key, int64_t impl, Sizes size, Sizes window, int64_t low, int64_t span, ScalarType dtype) {
+  require_integer(dtype);
+  Plan plan(key, impl, size, window, dtype);
+  plan.draw.parameter[0].integer = low;
+  plan.draw.parameter[1].integer = span;
+  return plan.run(Distribution::randint);
+}
+
+Tensor randint_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window, const Tensor& low, const Tensor& span,
+                      ScalarType dtype) {
+  require_integer(dtype);
+  Plan plan(key, impl, size, window, dtype);
+  plan.broadcast(0, low, ScalarType::Long, "minval");
+  plan.broadcast(1, span, ScalarType::Long, "span");
+  return plan.run(Distribution::randint);
+}
+
+Tensor bernoulli(const Tensor& key, int64_t impl, Sizes size, Sizes window, double p, bool high) {
+  Plan plan(key, impl, size, window, ScalarType::Bool);
+  plan.draw.parameter[0].real = p;
+  return plan.run(high ? Distribution::bernoulli_high : Distribution::bernoulli);
+}
+
+Tensor bernoulli_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window, const Tensor& p, bool high) {
+  Plan plan(key, impl, size, window, ScalarType::Bool);
+  plan.draw.wide = p.scalar_type() == ScalarType::Double;
+  plan.broadcast(0, p, plan.draw.wide ? ScalarType::Double : ScalarType::Float, "p");
+  return plan.run(high ? Distribution::bernoulli_high : Distribution::bernoulli);
+}
+
+// ---- Keys ----
+
+// Children 0..n-1: blocks of the partitionable layout, two 32-bit words in a row of the original.
+Tensor split(const Tensor& key, int64_t impl, Sizes shape) {
+  const bool original = impl_of(impl) == Impl::threefry2x32_original;
+  Sizes words = shape;
+  words.push_back(2);
+  if (original) return Plan(key, impl, words, {}, ScalarType::UInt32).run(Distribution::bits);
+  Plan plan(key, impl, shape, {}, ScalarType::UInt64);
+  Sizes pairs = plan.batch;
+  pairs.insert(pairs.end(), words.begin(), words.end());
+  plan.result = empty(pairs, ScalarType::UInt32, key);
+  plan.draw.out = plan.result.mutable_data_ptr();
+  return plan.run(Distribution::key_pair);
+}
+
+int64_t broadcast_size(int64_t a, int64_t b) {
+  STD_TORCH_CHECK(a == b || a == 1 || b == 1, "data: does not broadcast against the batch of keys");
+  return a == 1 ? b : a;
+}
+
+Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
+  impl_of(impl);
+  STD_TORCH_CHECK(data.scalar_type() == ScalarType::Long, "data: must be int64");
+  STD_TORCH_CHECK(data.is_cpu(), "data: on another device than the key");
+  const Keys keys = keys_of(key);
+  const int64_t key_axes = int64_t(keys.batch.size()), axes = std::max(key_axes, data.dim());
+  FoldIn fold;
+  fold.keys = keys.words;
+  fold.key_word_stride = keys.word_stride;
+  fold.data = static_cast<const int64_t*>(data.const_data_ptr());
+  Sizes shape;
+  int64_t count = 1;
+  for (int64_t a = 0; a < axes; ++a) {
+    const int64_t k = a - (axes - key_axes), d = a - (axes - data.dim());
+    const int64_t key_size = k < 0 ? 1 : keys.batch[k], data_size = d < 0 ? 1 : data.size(d);
+    const int64_t length = broadcast_size(key_size, data_size);
+    STD_TORCH_CHECK(fold.key_walk.push(length, key_size == 1 ? 0 : key.stride(k)) &&
+                        fold.data_walk.push(length, data_size == 1 ? 0 : data.stride(d)),
+                    "data: too many dimensions");
+    shape.push_back(length);
+    count *= length;
+  }
+  shape.push_back(2);
+  Tensor result = empty(shape, ScalarType::UInt32, key);
+  fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
+  if (count > 0) {
+    torch::stable::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) { kernels().fold_in(fold, begin, end); });
+  }
+  return result;
+}
+
+// One number for all keys: data broadcast from a single element in memory.
+Tensor fold_in_int(const Tensor& key, int64_t impl, int64_t data) {
+  impl_of(impl);
+  const Keys keys = keys_of(key);
+  Sizes shape = keys.batch;
+  shape.push_back(2);
+  Tensor result = empty(shape, ScalarType::UInt32, key);
+  FoldIn fold;
+  fold.keys = keys.words;
+  fold.key_word_stride = keys.word_stride;
+  fold.key_walk = keys.walk;
+  fold.data = &data;
+  fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
+  if (keys.count > 0) {
+    torch::stable::parallel_for(0, keys.count, kGrain,
+                                [&](int64_t begin, int64_t end) { kernels().fold_in(fold, begin, end); });
+  }
+  return result;
+}
+
+// ---- The bare cipher ----
+
+Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
+  const ScalarType dtype = counter.scalar_type();
+  STD_TORCH_CHECK(dtype == ScalarType::UInt32 || dtype == ScalarType::UInt64, "counter: must be uint32 or uint64");
+  STD_TORCH_CHECK(key.scalar_type() == dtype && key.is_cpu(), "key: must have the counter's dtype and device");
+  STD_TORCH_CHECK(counter.is_contiguous() && key.is_contiguous(), "counter and key: must be contiguous");
+  STD_TORCH_CHECK(counter.dim() > 0 && counter.dim() == key.dim(), "key: must have the counter's shape");
+  Sizes shape;
+  for (int64_t a = 0; a < counter.dim(); ++a) {
+    STD_TORCH_CHECK(counter.size(a) == key.size(a), "key: must have the counter's shape");
+    shape.push_back(counter.size(a));
+  }
+  const int64_t words = shape.back();
+  STD_TORCH_CHECK(words == 2 || words == 4, "counter: the last dimension must be 2 or 4");
+  STD_TORCH_CHECK(rounds >= 1 && rounds <= (words == 2 ? 32 : 72), "rounds: out of range");
+  Tensor result = empty(shape, dtype, counter);
+  const Cipher cipher = {dtype == ScalarType::UInt32 ? 32 : 64, int(words), int(rounds), counter.const_data_ptr(),
+                         key.const_data_ptr(), result.mutable_data_ptr()};
+  const int64_t rows = counter.numel() / words;
+  if (rows > 0) {
+    torch::stable::parallel_for(0, rows, kGrain / 4,
+                                [&](int64_t begin, int64_t end) { kernels().cipher(cipher, begin, end); });
+  }
+  return result;
+}
+
+// ---- Permutations ----
+
+// JAX's number of rounds: sorting by 32-bit keys that tie is not quite uniform, three times over is.
+int shuffle_rounds(int64_t n) {
+  return n > 1 ? int(std::ceil(3 * std::log(double(n)) / std::log(4294967295.0))) : 0;
+}
+
+void run_serially(int64_t tasks, void (*task)(void*, int64_t), void* context) {
+  for (int64_t i = 0; i < tasks; ++i) task(context, i);
+}
+void run_in_parallel(int64_t tasks, void (*task)(void*, int64_t), void* context) {
+  torch::stable::parallel_for(0, tasks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) task(context, i);
+  });
+}
+
+Tensor permutation(const Tensor& key, int64_t impl, int64_t n, ScalarType dtype) {
+  STD_TORCH_CHECK(dtype == ScalarType::Int || dtype == ScalarType::Long, "dtype: must be int32 or int64");
+  STD_TORCH_CHECK(n >= 0 && n <= (dtype == ScalarType::Int ? int64_t(INT32_MAX) : int64_t(UINT32_MAX) - 1), "n: out of range");
+  const Keys keys = keys_of(key);
+  Sizes shape = keys.batch;
+  shape.push_back(n);
+  Tensor result = empty(shape, dtype, key);
+  const Permutation permutation = {impl_of(impl), keys.words,        keys.word_stride, keys.walk,
+                                   n,             shuffle_rounds(n), value_of(dtype),  result.mutable_data_ptr()};
+  if (keys.count == 0 || n == 0) return result;
+  const bool many = keys.count > 1 && n < kGrain * 8;  // rows are work enough for the threads
+  const auto rows = [&](int64_t begin, int64_t end) {
+    std::vector<uint64_t> scratch(2 * size_t(n));
+    for (int64_t row = begin; row < end; ++row) {
+      kernels().permutation(permutation, row, scratch.data(), many ? run_serially : run_in_parallel);
+    }
+  };
+  if (many) {
+    torch::stable::parallel_for(0, keys.count, std::max<int64_t>(1, kGrain / 4 / n), rows);
+  } else {
+    rows(0, keys.count);
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace torch_threefry
+
+using namespace torch_threefry;
+
+STABLE_TORCH_LIBRARY(torch_threefry, m) {
+  m.def("threefry(Tensor counter, Tensor key, int rounds) -> Tensor");
+  m.def("split(Tensor key, int impl, SymInt[] shape) -> Tensor");
+  m.def("fold_in(Tensor key, int impl, Tensor data) -> Tensor");
+  m.def("fold_in.int(Tensor key, int impl, SymInt data) -> Tensor");
+  m.def("bits(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
+  m.def("uniform(Tensor key, int impl, SymInt[] size, SymInt[] window, float low, float high, ScalarType dtype) -> Tensor");
+  m.def("uniform.tensor(Tensor key, int impl, SymInt[] size, SymInt[] window, Tensor low, Tensor high, ScalarType dtype) -> Tensor");
+  m.def("randint(Tensor key, int impl, SymInt[] size, SymInt[] window, SymInt low, SymInt span, ScalarType dtype) -> Tensor");
+  m.def("randint.tensor(Tensor key, int impl, SymInt[] size, SymInt[] window, Tensor low, Tensor span, ScalarType dtype) -> Tensor");
+  m.def("normal(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
+  m.def("exponential(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
+  m.def("gumbel(Tensor key, int impl, SymInt[] size, SymInt[] window, bool high, ScalarType dtype) -> Tensor");
+  m.def("laplace(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
+  m.def("logistic(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
+  m.def("bernoulli(Tensor key, int impl, SymInt[] size, SymInt[] window, float p, bool high) -> Tensor");
+  m.def("bernoulli.tensor(Tensor key, int impl, SymInt[] size, SymInt[] window, Tensor p, bool high) -> Tensor");
+  m.def("rademacher(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
+  m.def("permutation(Tensor key, int impl, SymInt n, ScalarType dtype) -> Tensor");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) {
+  m.impl("threefry", TORCH_BOX(&threefry_rows));
+  m.impl("split", TORCH_BOX(&split));
+  m.impl("fold_in", TORCH_BOX(&fold_in_tensor));
+  m.impl("fold_in.int", TORCH_BOX(&fold_in_int));
+  m.impl("bits", TORCH_BOX(&bits));
+  m.impl("uniform", TORCH_BOX(&uniform));
+  m.impl("uniform.tensor", TORCH_BOX(&uniform_tensor));
+  m.impl("randint", TORCH_BOX(&randint));
+  m.impl("randint.tensor", TORCH_BOX(&randint_tensor));
+  m.impl("normal", TORCH_BOX(&standard<Distribution::normal>));
+  m.impl("exponential", TORCH_BOX(&standard<Distribution::exponential>));
+  m.impl("gumbel", TORCH_BOX(&gumbel));
+  m.impl("laplace", TORCH_BOX(&standard<Distribution::laplace>));
+  m.impl("logistic", TORCH_BOX(&standard<Distribution::logistic>));
+  m.impl("bernoulli", TORCH_BOX(&bernoulli));
+  m.impl("bernoulli.tensor", TORCH_BOX(&bernoulli_tensor));
+  m.impl("rademacher", TORCH_BOX(&rademacher));
+  m.impl("permutation", TORCH_BOX(&permutation));
+}
+
+// ---- The Python module: importing it registers the operators above ----
+
+namespace {
+
+PyObject* cpu_instruction_set(PyObject*, PyObject*) {
+  const char* requested = nullptr;
+  const CpuKernels* table = cpu_kernels(&requested);
+  if (table == nullptr) {
+    PyErr_Format(PyExc_RuntimeError, "TORCH_THREEFRY_CPU=%s: this processor has no such instruction set",
+                 requested ? requested : "(unset)");
+    return nullptr;
+  }
+  return PyUnicode_FromString(table->name);
+}
+
+PyMethodDef methods[] = {
+    {"cpu_instruction_set", cpu_instruction_set, METH_NOARGS, "The instruction set of the CPU kernels in use: v2, v3, v4 or base."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef module = {PyModuleDef_HEAD_INIT, "_C", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+extern "C" PyMODINIT_FUNC PyInit__C() { return PyModule_Create(&module); }

@@ -1,0 +1,87 @@
+// Streams: from (key, element index) to a word.
+//
+// Element i of a draw asks for word i of its key's stream. A stream says which counter block
+// holds that word (its Place) and how the word comes out of the encrypted block. The layouts
+// are JAX's; `n` is the number of words in the whole draw, which only the original one needs.
+//
+// An index comes as two halves, so that whole lanes of them stay in 32-bit arithmetic.
+#pragma once
+
+#include <stdint.h>
+
+#include "macros.h"
+#include "threefry.h"
+
+namespace torch_threefry {
+
+// The numbers by which ops and Key name an implementation; fixed, since exported programs hold them.
+enum class Impl : int { threefry2x32 = 0, threefry2x32_original = 1 };
+
+}  // namespace torch_threefry
+
+TTF_NAMESPACE_BEGIN
+
+constexpr int kRounds = 20;  // of every stream; only the bare cipher takes another number
+
+struct Key2x32 {
+  uint32_t word[2];
+};
+
+TTF_HD uint32_t hi32(uint64_t x) { return uint32_t(x >> 32); }
+TTF_HD uint32_t lo32(uint64_t x) { return uint32_t(x); }
+TTF_HD uint64_t join32(uint32_t hi, uint32_t lo) { return uint64_t(hi) << 32 | lo; }
+
+// H(key; c0, c1) of the design: one block of Threefry-2x32-20.
+TTF_HD Key2x32 encrypt(Key2x32 key, uint32_t c0, uint32_t c1) {
+  uint32_t block[2] = {c0, c1};
+  threefry<uint32_t, 2>(block, key.word, kRounds);
+  return {{block[0], block[1]}};
+}
+
+struct Place {
+  uint32_t c0, c1;  // the counter block
+  uint32_t second;  // whether the word is the block's second one (where that is a choice)
+};
+
+// JAX's partitionable layout: block i serves element i alone.
+struct Threefry2x32 {
+  static constexpr Impl impl = Impl::threefry2x32;
+
+  TTF_HD static Place place32(uint32_t hi, uint32_t lo, uint64_t) { return {hi, lo, 0}; }
+  TTF_HD static Place place64(uint32_t hi, uint32_t lo, uint64_t) { return {hi, lo, 0}; }
+  TTF_HD static uint32_t word32(uint32_t o0, uint32_t o1, uint32_t) { return o0 ^ o1; }
+
+  TTF_HD static Key2x32 child(Key2x32 key, uint64_t i, uint64_t) { return encrypt(key, hi32(i), lo32(i)); }
+};
+
+// JAX's layout before: the counts 0..n-1 (odd n padded with a zero) are cut into halves, the first
+// encrypted as c0 and the second as c1; the outputs are the two halves of the draw. n < 2^32.
+struct Threefry2x32Original {
+  static constexpr Impl impl = Impl::threefry2x32_original;
+
+  TTF_HD static Place place32(uint32_t, uint32_t i, uint64_t n) {
+    const uint32_t count = uint32_t(n);
+    const uint32_t half = count / 2 + count % 2;
+    const uint32_t second = i >= half;
+    const uint32_t c0 = i - (second ? half : 0);
+    return {c0, c0 + half < count ? c0 + half : 0, second};
+  }
+  // A 64-bit word joins words i and n + i of the 32-bit stream of length 2n: both of one block.
+  TTF_HD static Place place64(uint32_t, uint32_t i, uint64_t n) { return {i, uint32_t(n) + i, 0}; }
+  TTF_HD static uint32_t word32(uint32_t o0, uint32_t o1, uint32_t second) { return second ? o1 : o0; }
+
+  // The children's words are the 32-bit stream of length 2n, two in a row for a child.
+  TTF_HD static Key2x32 child(Key2x32 key, uint64_t i, uint64_t n) {
+    Key2x32 result;
+    for (int w = 0; w < 2; ++w) {
+      const Place place = place32(0, uint32_t(2 * i + w), 2 * n);
+      const Key2x32 block = encrypt(key, place.c0, place.c1);
+      result.word[w] = word32(block.word[0], block.word[1], place.second);
+    }
+    return result;
+  }
+};
+
+TTF_HD Key2x32 fold_in(Key2x32 key, uint64_t data) { return encrypt(key, hi32(data), lo32(data)); }
+
+TTF_NAMESPACE_END

@@ -1,0 +1,106 @@
+"""Builds the extension torch_threefry._C: one library for CPython 3.10+ and torch 2.10+.
+
+The CPU kernels are compiled once for each x86-64 level (csrc/cpu/kernels_v2.cpp...) and chosen at run
+time; elsewhere once, for the compiler's default target.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import platform
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+TORCH_TARGET = "0x020A000000000000"  # the stable ABI of torch 2.10
+PYTHON_TARGET = "0x030A0000"  # the limited API of Python 3.10
+CSRC = Path("csrc")
+
+COMMON_FLAGS = [
+    "-std=c++17",
+    "-O3",
+    "-g0",
+    "-fvisibility=hidden",
+    # No fusing and no library errno: every result is what the source says, in every build.
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]
+# g++ must unroll all 20 rounds of the cipher over a bundle of lanes before it vectorises them.
+KERNEL_FLAGS = ["--param=max-completely-peeled-insns=2000", "--param=max-completely-peel-times=80"]
+
+
+def is_x86_64() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def kernel_sources() -> dict[str, list[str]]:
+    """The CPU kernels' sources, each with the flags for its instruction set."""
+    unroll = KERNEL_FLAGS if "clang" not in os.environ.get("CXX", sysconfig.get_config_var("CXX") or "") else []
+    if not is_x86_64():
+        return {str(CSRC / "cpu/kernels_base.cpp"): unroll}
+    return {str(CSRC / f"cpu/kernels_{level}.cpp"): [f"-march=x86-64-{level}", *unroll] for level in ("v2", "v3", "v4")}
+
+
+def require_compiler() -> None:
+    compiler = (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()[0]
+    if shutil.which(compiler) is None:
+        sys.exit(f"torch_threefry: no C++ compiler: {compiler!r} is not on the PATH; install g++ or set CXX.")
+
+
+class BuildExtension(build_ext):
+    """Compiles each source with its own flags, several at a time."""
+
+    def build_extension(self, ext: Extension) -> None:
+        require_compiler()
+        flags = kernel_sources()
+        macros = [("TORCH_TARGET_VERSION", TORCH_TARGET), ("Py_LIMITED_API", PYTHON_TARGET)]
+
+        def compile_one(source: str) -> list[str]:
+            return self.compiler.compile(
+                [source],
+                output_dir=self.build_temp,
+                macros=macros,
+                include_dirs=ext.include_dirs,
+                extra_postargs=[*COMMON_FLAGS, *flags.get(source, [])],
+                depends=ext.depends,
+            )
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            objects = [o for result in pool.map(compile_one, ext.sources) for o in result]
+        self.compiler.link_shared_object(
+            objects,
+            self.get_ext_fullpath(ext.name),
+            libraries=ext.libraries,
+            library_dirs=ext.library_dirs,
+            target_lang="c++",
+        )
+
+
+def extension() -> Extension:
+    import torch.utils.cpp_extension as cpp
+
+    sources = [str(CSRC / "ops.cpp"), str(CSRC / "cpu/dispatch.cpp"), *kernel_sources()]
+    headers = [str(p) for pattern in ("*.h", "*/*.h", "*/*.inl") for p in sorted(CSRC.glob(pattern))]
+    return Extension(
+        "torch_threefry._C",
+        sources=sources,
+        depends=headers,
+        include_dirs=cpp.include_paths(),
+        libraries=["torch_cpu"],
+        library_dirs=cpp.library_paths(),
+        language="c++",
+        py_limited_api=True,
+    )
+
+
+setup(
+    ext_modules=[extension()],
+    cmdclass={"build_ext": BuildExtension},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+)

@@ -1,0 +1,530 @@
+"""Wrong calls: the exception's type, and a message that names the argument and what came.
+
+Right beside them stand the calls at the edge of what is allowed, so that a check that refuses
+too much is found as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from torch_threefry import Key, random, threefry, threefry_2x32
+
+KEY = random.key(0)
+KEYS = random.split(KEY, 3)
+ORIGINAL = random.key(0, impl="threefry2x32_original")
+ELEMENTWISE: dict[str, Callable[..., torch.Tensor]] = {
+    "bits": random.bits,
+    "uniform": random.uniform,
+    "normal": random.normal,
+    "exponential": random.exponential,
+    "gumbel": random.gumbel,
+    "laplace": random.laplace,
+    "logistic": random.logistic,
+    "rademacher": random.rademacher,
+    "randint": lambda key, shape=(), **kw: random.randint(key, shape, 0, 10, **kw),
+    "bernoulli": lambda key, shape=(), **kw: random.bernoulli(key, 0.5, shape, **kw),
+}
+SELECTIONS: dict[str, Callable[..., torch.Tensor]] = {
+    "permutation": lambda key: random.permutation(key, 5),
+    "shuffle": lambda key: random.shuffle(key, torch.arange(5)),
+    "choice": lambda key: random.choice(key, 5),
+    "categorical": lambda key: random.categorical(key, torch.zeros(3)),
+}
+KEY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "split": random.split,
+    "fold_in": lambda key: random.fold_in(key, 1),
+    "clone": random.clone,
+    "key_data": random.key_data,
+    "key_impl": random.key_impl,
+}
+each_sampler = pytest.mark.parametrize("name", ELEMENTWISE)
+
+
+def refuses(error: type[Exception], call: Callable[[], Any], name: str, *came: str | tuple[str, ...]) -> None:
+    """The call raises exactly this kind of exception, and its message names the argument and what came.
+
+    Each further entry has to be in the message; of a tuple of entries, one of them.
+    """
+    with pytest.raises(error) as caught:
+        call()
+    message = str(caught.value)
+    assert type(caught.value) is error, message
+    assert re.search(rf"\b{name}\b", message), message
+    for entry in came:
+        assert any(text in message for text in ((entry,) if isinstance(entry, str) else entry)), message
+
+
+def value(x: Any) -> tuple[str, ...]:
+    """A message may show the value or its type."""
+    return repr(x), type(x).__name__
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def size(*shape: int) -> tuple[str, ...]:
+    """A shape as Python writes it, or as torch does."""
+    return str(shape), str(list(shape))
+
+
+def uint32(*words: int) -> torch.Tensor:
+    return torch.tensor(words).to(torch.uint32)
+
+
+# --- keys
+
+
+@pytest.mark.parametrize("make", [random.key, random.PRNGKey])
+@pytest.mark.parametrize("seed", [1.0, True, None, "1", 2.5, math.nan, (1,)])
+def test_seed_of_wrong_type(make: Callable[..., Key], seed: Any) -> None:
+    refuses(TypeError, lambda: make(seed), "seed", value(seed))
+
+
+@pytest.mark.parametrize("make", [random.key, random.PRNGKey])
+@pytest.mark.parametrize("seed", [2**64, -(2**63) - 1, 10**30])
+def test_seed_out_of_range(make: Callable[..., Key], seed: int) -> None:
+    refuses(OverflowError, lambda: make(seed), "seed", str(seed))
+
+
+@pytest.mark.parametrize("seed", [2**64 - 1, -(2**63)])
+def test_seed_at_the_ends_of_its_range(seed: int) -> None:
+    high, low = seed >> 32 & 0xFFFFFFFF, seed & 0xFFFFFFFF
+    assert random.key_data(random.key(seed)).tolist() == [high, low]
+
+
+@pytest.mark.parametrize("impl", ["threefry", "", "rbg"])
+def test_unknown_impl(impl: str) -> None:
+    refuses(ValueError, lambda: random.key(0, impl=impl), "impl", repr(impl), "threefry2x32")
+    refuses(ValueError, lambda: random.PRNGKey(0, impl=impl), "impl", repr(impl), "threefry2x32")
+    refuses(
+        ValueError, lambda: random.wrap_key_data(uint32(0, 1), impl=impl), "impl", repr(impl), "threefry2x32"
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.float32, torch.uint8, torch.uint64])
+def test_key_data_of_wrong_dtype(dtype: torch.dtype) -> None:
+    data = torch.zeros(2, dtype=dtype)
+    refuses(TypeError, lambda: random.wrap_key_data(data), "data", dtype_name(dtype), "uint32")
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 1), (), (0,), (2, 4)])
+def test_key_data_of_wrong_shape(shape: tuple[int, ...]) -> None:
+    data = torch.zeros(shape, dtype=torch.int32).view(torch.uint32)
+    refuses(ValueError, lambda: random.wrap_key_data(data), "data", size(*shape), "2")
+
+
+@pytest.mark.parametrize("data", [[0, 1], None, 7])
+def test_key_data_that_is_no_tensor(data: Any) -> None:
+    refuses(TypeError, lambda: random.wrap_key_data(data), "data", value(data))
+
+
+@pytest.mark.parametrize("key", [uint32(0, 1), None, 0, (0, 1)], ids=["tensor", "None", "int", "tuple"])
+@pytest.mark.parametrize("name", [*ELEMENTWISE, *SELECTIONS, *KEY_FUNCTIONS])
+def test_something_else_than_a_key(name: str, key: Any) -> None:
+    call = {**ELEMENTWISE, **SELECTIONS, **KEY_FUNCTIONS}[name]
+    refuses(TypeError, lambda: call(key), "key", value(key), "Key")
+
+
+@pytest.mark.parametrize("num", [-3, (2, -3)])
+def test_negative_num(num: Any) -> None:
+    refuses(ValueError, lambda: random.split(KEY, num), "num", "-3")
+    refuses(ValueError, lambda: KEY.split(num), "num", "-3")
+
+
+@pytest.mark.parametrize("num", [2.0, "2", None])
+def test_num_of_wrong_type(num: Any) -> None:
+    refuses(TypeError, lambda: random.split(KEY, num), "num", value(num))
+
+
+def test_num_of_too_many_keys() -> None:
+    refuses(ValueError, lambda: random.split(KEY, (2**32, 2**32)), "num", str(2**32))
+    # Two words a key, and the original layout counts its words with 32 bits.
+    refuses(ValueError, lambda: random.split(ORIGINAL, 2**31), "num", str(2**31), "threefry2x32")
+
+
+@pytest.mark.parametrize("data", [2**64, -(2**63) - 1])
+def test_fold_in_of_too_large_a_number(data: int) -> None:
+    refuses(OverflowError, lambda: random.fold_in(KEY, data), "data", str(data))
+    refuses(OverflowError, lambda: KEY.fold_in(data), "data", str(data))
+
+
+@pytest.mark.parametrize("data", [1.0, None, "1"])
+def test_fold_in_of_something_else_than_an_integer(data: Any) -> None:
+    refuses(TypeError, lambda: random.fold_in(KEY, data), "data", value(data))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex64])
+def test_fold_in_of_a_tensor_of_wrong_dtype(dtype: torch.dtype) -> None:
+    refuses(TypeError, lambda: random.fold_in(KEY, torch.ones(3, dtype=dtype)), "data", dtype_name(dtype))
+
+
+def test_fold_in_of_a_tensor_that_does_not_broadcast() -> None:
+    refuses(ValueError, lambda: random.fold_in(KEYS, torch.arange(4)), "data", size(4), size(3))
+
+
+# --- sizes
+
+
+@each_sampler
+def test_negative_size(name: str) -> None:
+    refuses(ValueError, lambda: ELEMENTWISE[name](KEY, (3, -2)), "shape", "-2")
+
+
+@each_sampler
+@pytest.mark.parametrize("shape", [(3.0,), ("3",), (None,), (2, 1.5)])
+def test_size_of_wrong_type(name: str, shape: Any) -> None:
+    refuses(TypeError, lambda: ELEMENTWISE[name](KEY, shape), "shape", value(shape[-1]))
+
+
+@each_sampler
+@pytest.mark.parametrize("shape", [(2**63,), (2**32, 2**31), (2**40, 2**40, 0, 2**63)])
+def test_more_elements_than_there_are_counters(name: str, shape: tuple[int, ...]) -> None:
+    refuses(ValueError, lambda: ELEMENTWISE[name](KEY, shape), "shape", str(shape[0]))
+
+
+@each_sampler
+def test_more_words_than_the_original_layout_has(name: str) -> None:
+    shape = (2**16, 2**16)
+    refuses(ValueError, lambda: ELEMENTWISE[name](ORIGINAL, shape), "shape", str(2**16), "use threefry2x32")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "per_word"), [(torch.uint8, 4), (torch.uint16, 2), (torch.uint32, 1), (torch.uint64, 0.5)]
+)
+def test_where_the_original_layout_ends(dtype: torch.dtype, per_word: float) -> None:
+    """2**32 - 2 words of 32 bits, however many elements they make."""
+    most = int((2**32 - 2) * per_word)
+    assert random.bits(ORIGINAL, (most,), dtype, window=[(most - 1, most)]).shape == (1,)
+    window = [(most, most + 1)]
+    refuses(
+        ValueError,
+        lambda: random.bits(ORIGINAL, (most + 1,), dtype, window=window),
+        "shape",
+        "use threefry2x32",
+    )
+
+
+def test_where_the_default_layout_ends() -> None:
+    most = 2**63 - 1
+    assert random.bits(KEY, (most,), window=[(most - 2, most)]).shape == (2,)
+    assert random.bits(KEY, (7, most // 7), window=[(6, 7), (most // 7 - 1, most // 7)]).shape == (1, 1)
+
+
+# --- dtypes
+
+
+WRONG_DTYPES = {
+    "bits": (torch.int32, torch.float32, torch.bool),
+    "uniform": (torch.int32, torch.complex64, torch.bool),
+    "normal": (torch.int32, torch.complex64, torch.uint8),
+    "exponential": (torch.int64, torch.bool),
+    "gumbel": (torch.int32, torch.complex64),
+    "laplace": (torch.int32, torch.complex64),
+    "logistic": (torch.int32, torch.complex64),
+    "rademacher": (torch.bool,),
+    "randint": (torch.float32, torch.bool, torch.complex64),
+}
+
+
+@pytest.mark.parametrize(("name", "dtype"), [(n, d) for n, dtypes in WRONG_DTYPES.items() for d in dtypes])
+def test_unsupported_dtype(name: str, dtype: torch.dtype) -> None:
+    refuses(TypeError, lambda: ELEMENTWISE[name](KEY, (3,), dtype=dtype), "dtype", dtype_name(dtype))
+
+
+@pytest.mark.parametrize("name", WRONG_DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", float, 3])
+def test_dtype_that_is_none(name: str, dtype: Any) -> None:
+    refuses(TypeError, lambda: ELEMENTWISE[name](KEY, (3,), dtype=dtype), "dtype")
+
+
+@pytest.mark.parametrize("name", WRONG_DTYPES)
+def test_no_dtype_is_the_default(name: str) -> None:
+    default = ELEMENTWISE[name](KEY, (3,))
+    draw = ELEMENTWISE[name](KEY, (3,), dtype=None)
+    assert draw.dtype == default.dtype
+    assert torch.equal(draw, default)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int8, torch.bool])
+def test_unsupported_index_dtype(dtype: torch.dtype) -> None:
+    refuses(
+        TypeError, lambda: random.choice(KEY, 5, (2,), index_dtype=dtype), "index_dtype", dtype_name(dtype)
+    )
+    logits = torch.zeros(3)
+    refuses(
+        TypeError,
+        lambda: random.categorical(KEY, logits, index_dtype=dtype),
+        "index_dtype",
+        dtype_name(dtype),
+    )
+
+
+# --- windows
+
+
+@each_sampler
+@pytest.mark.parametrize(
+    "window",
+    [
+        ((0, 5), (0, 3)),
+        ((0, 4), (-1, 3)),
+        ((2, 1), (0, 3)),
+        ((0, 4), (4, 4)),
+        ((0, 4),),
+        ((0, 4), (0, 3), (0, 1)),
+        (),
+    ],
+    ids=str,
+)
+def test_window_outside_the_shape(name: str, window: Any) -> None:
+    refuses(ValueError, lambda: ELEMENTWISE[name](KEY, (4, 3), window=window), "window", size(4, 3))
+
+
+@each_sampler
+@pytest.mark.parametrize("window", [((0.0, 4), (0, 3)), ((0, None), (0, 3)), 3, ("04", (0, 3))], ids=str)
+def test_window_of_wrong_type(name: str, window: Any) -> None:
+    refuses(TypeError, lambda: ELEMENTWISE[name](KEY, (4, 3), window=window), "window")
+
+
+@each_sampler
+def test_window_of_wrong_pairs(name: str) -> None:
+    refuses(ValueError, lambda: ELEMENTWISE[name](KEY, (4, 3), window=((0, 4), (0, 1, 3))), "window")
+
+
+@each_sampler
+def test_windows_at_the_edge(name: str) -> None:
+    sampler = ELEMENTWISE[name]
+    assert torch.equal(sampler(KEY, (4, 3), window=((0, 4), (0, 3))), sampler(KEY, (4, 3)))
+    assert sampler(KEY, (4, 3), window=((4, 4), (1, 3))).shape == (0, 2)
+    assert torch.equal(sampler(KEY, (), window=()), sampler(KEY, ()))
+
+
+# --- parameters
+
+
+@pytest.mark.parametrize("bound", ["minval", "maxval"])
+def test_bounds_that_do_not_broadcast(bound: str) -> None:
+    floats, integers = torch.zeros(4), torch.zeros(4, dtype=torch.int32)
+    bounds = {"minval": 0, "maxval": 1}
+    refuses(ValueError, lambda: random.uniform(KEY, (2, 3), **{bound: floats}), bound, size(4), size(2, 3))
+    refuses(
+        ValueError,
+        lambda: random.randint(KEY, (2, 3), **{**bounds, bound: integers}),
+        bound,
+        size(4),
+        size(2, 3),
+    )
+
+
+@pytest.mark.parametrize("bound", ["minval", "maxval"])
+def test_bounds_larger_than_the_shape(bound: str) -> None:
+    """A draw has the shape that was asked for: a bound does not enlarge it."""
+    floats, integers = torch.zeros(5, 2, 3), torch.zeros(5, 2, 3, dtype=torch.int32)
+    bounds = {"minval": 0, "maxval": 1}
+    refuses(
+        ValueError, lambda: random.uniform(KEY, (2, 3), **{bound: floats}), bound, size(5, 2, 3), size(2, 3)
+    )
+    refuses(
+        ValueError,
+        lambda: random.randint(KEY, (2, 3), **{**bounds, bound: integers}),
+        bound,
+        size(5, 2, 3),
+        size(2, 3),
+    )
+
+
+@pytest.mark.parametrize("bound", ["minval", "maxval"])
+@pytest.mark.parametrize("wrong", ["1", [1], (1,)])
+def test_bounds_of_wrong_type(bound: str, wrong: Any) -> None:
+    bounds = {"minval": 0, "maxval": 10, bound: wrong}
+    refuses(TypeError, lambda: random.randint(KEY, (3,), **bounds), bound, value(wrong))
+    refuses(TypeError, lambda: random.uniform(KEY, (3,), **bounds), bound, value(wrong))
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, math.nan, math.inf, -math.inf, 1 + 1e-6, -1e-30, 2, -1])
+def test_probability_outside_its_range(p: float) -> None:
+    refuses(ValueError, lambda: random.bernoulli(KEY, p, (3,)), "p", str(p), "[0, 1]")
+
+
+@pytest.mark.parametrize("p", ["0.5", None, [0.5]])
+def test_probability_of_wrong_type(p: Any) -> None:
+    refuses(TypeError, lambda: random.bernoulli(KEY, p, (3,)), "p", value(p))
+
+
+def test_probability_of_wrong_dtype() -> None:
+    refuses(TypeError, lambda: random.bernoulli(KEY, torch.ones(3, dtype=torch.int32), (3,)), "p", "int32")
+
+
+def test_probabilities_that_do_not_broadcast() -> None:
+    refuses(ValueError, lambda: random.bernoulli(KEY, torch.ones(4), (2, 3)), "p", size(4), size(2, 3))
+
+
+@pytest.mark.parametrize(("p", "all_true"), [(0, False), (1, True), (0.0, False), (1.0, True)])
+def test_probabilities_at_the_ends(p: float, all_true: bool) -> None:
+    for mode in ("low", "high"):
+        assert random.bernoulli(KEY, p, (99,), mode=mode).tolist() == [all_true] * 99
+
+
+@pytest.mark.parametrize("mode", ["", "middle", "HIGH"])
+def test_unknown_mode(mode: str) -> None:
+    logits = torch.zeros(3)
+    refuses(ValueError, lambda: random.gumbel(KEY, (3,), mode=mode), "mode", repr(mode), "high")
+    refuses(ValueError, lambda: random.bernoulli(KEY, 0.5, (3,), mode=mode), "mode", repr(mode), "high")
+    refuses(ValueError, lambda: random.categorical(KEY, logits, mode=mode), "mode", repr(mode), "high")
+    p = torch.ones(3) / 3
+    refuses(ValueError, lambda: random.choice(KEY, 3, (2,), False, p, mode=mode), "mode", repr(mode), "high")
+
+
+# --- orders and selections
+
+
+def test_sample_larger_than_the_population() -> None:
+    p = torch.ones(3) / 3
+    refuses(ValueError, lambda: random.choice(KEY, 3, (2, 2), replace=False), "shape", "4", "3")
+    refuses(ValueError, lambda: random.choice(KEY, 3, (4,), replace=False, p=p), "shape", "4", "3")
+    refuses(
+        ValueError,
+        lambda: random.categorical(KEY, torch.zeros(3), shape=(4,), replace=False),
+        "shape",
+        "4",
+        "3",
+    )
+    assert random.choice(KEY, 3, (3,), replace=False).sort().values.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("shape", [(2,), (4,), (3, 1), ()])
+def test_weights_of_wrong_shape(shape: tuple[int, ...]) -> None:
+    refuses(ValueError, lambda: random.choice(KEY, 3, (2,), p=torch.ones(shape)), "p", size(*shape), "3")
+
+
+@pytest.mark.parametrize(
+    "a", [0, torch.zeros(0), torch.zeros(2, 0, 3), -3], ids=["0", "(0,)", size(2, 0, 3), "-3"]
+)
+def test_choice_from_nothing(a: Any) -> None:
+    axis = 1 if isinstance(a, torch.Tensor) and a.ndim > 1 else 0
+    refuses(ValueError, lambda: random.choice(KEY, a, (2,), axis=axis), "a")
+
+
+@pytest.mark.parametrize("axis", [2, -3])
+def test_axis_outside_the_array(axis: int) -> None:
+    x = torch.zeros(2, 3)
+    calls: list[Callable[[], Any]] = [
+        lambda: random.permutation(KEY, x, axis=axis),
+        lambda: random.shuffle(KEY, x, axis=axis),
+        lambda: random.choice(KEY, x, (2,), axis=axis),
+        lambda: random.categorical(KEY, x, axis=axis),
+    ]
+    for call in calls:
+        with pytest.raises((IndexError, ValueError)) as caught:
+            call()
+        assert "axis" in str(caught.value) and str(axis) in str(caught.value)
+
+
+def test_permutation_of_a_negative_or_broken_number() -> None:
+    refuses(ValueError, lambda: random.permutation(KEY, -1), "x", "-1")
+    refuses(TypeError, lambda: random.permutation(KEY, 2.5), "x", "float")
+    refuses(TypeError, lambda: random.permutation(KEY, None), "x", "NoneType")
+
+
+def test_categorical_of_wrong_logits() -> None:
+    refuses(TypeError, lambda: random.categorical(KEY, torch.zeros(3, dtype=torch.int32)), "logits", "int32")
+    refuses(TypeError, lambda: random.categorical(KEY, None), "logits", "NoneType")
+    refuses(
+        ValueError, lambda: random.categorical(KEY, torch.zeros(4, 3), shape=(5,)), "shape", size(5), size(4)
+    )
+
+
+# --- the bare cipher
+
+
+@pytest.mark.parametrize(("words", "most"), [(2, 32), (4, 72)])
+@pytest.mark.parametrize("beyond", [True, False])
+def test_cipher_of_wrong_rounds(words: int, most: int, beyond: bool) -> None:
+    rounds, zeros = most + 1 if beyond else 0, uint32(*[0] * words)
+    refuses(ValueError, lambda: threefry(zeros, zeros, rounds), "rounds", str(rounds), str(most))
+
+
+def test_rounds_of_wrong_type() -> None:
+    refuses(TypeError, lambda: threefry(uint32(0, 0), uint32(0, 0), 20.0), "rounds", value(20.0))
+
+
+def test_cipher_of_wrong_words() -> None:
+    refuses(TypeError, lambda: threefry(torch.zeros(2), uint32(0, 0)), "counter", "float32")
+    refuses(TypeError, lambda: threefry(uint32(0, 0), torch.zeros(2)), "key", "float32")
+    refuses(TypeError, lambda: threefry([0, 0], uint32(0, 0)), "counter", "list")
+    refuses(TypeError, lambda: threefry(uint32(0, 0), None), "key", "NoneType")
+    refuses(TypeError, lambda: threefry(uint32(0, 0), uint32(0, 0).to(torch.uint64)), "key", "uint64")
+
+
+def test_cipher_of_wrong_shapes() -> None:
+    refuses(ValueError, lambda: threefry(uint32(0, 0, 0), uint32(0, 0, 0)), "counter", size(3))
+    refuses(ValueError, lambda: threefry(uint32(0, 0, 0, 0), uint32(0, 0)), "key", size(2))
+    three, four = (torch.zeros(n, 2, dtype=torch.int32).view(torch.uint32) for n in (3, 4))
+    refuses(ValueError, lambda: threefry(three, four), "key", size(3, 2), size(4, 2))
+
+
+def test_array_form_of_wrong_words() -> None:
+    refuses(TypeError, lambda: threefry_2x32(uint32(0, 0), torch.zeros(3)), "count", "float32")
+    refuses(TypeError, lambda: threefry_2x32(torch.zeros(2), uint32(0, 0)), "keypair", "float32")
+    refuses(ValueError, lambda: threefry_2x32(uint32(0, 0, 0), uint32(0, 0)), "keypair", size(3))
+
+
+# --- torch's own methods
+
+
+def test_methods_of_wrong_sizes() -> None:
+    refuses(ValueError, lambda: KEY.rand(3, -1), "size", "-1")
+    refuses(ValueError, lambda: KEY.randn(-1), "size", "-1")
+    refuses(ValueError, lambda: KEY.randint(10, (-1,)), "size", "-1")
+    refuses(ValueError, lambda: KEY.randperm(-1), "n", "-1")
+    refuses(TypeError, lambda: KEY.rand(2.0), "size", "2.0")
+    refuses(TypeError, lambda: KEY.randperm(2.0), "n", "float")
+
+
+def test_methods_of_wrong_dtypes() -> None:
+    refuses(TypeError, lambda: KEY.rand(3, dtype=torch.int32), "dtype", "int32")
+    refuses(TypeError, lambda: KEY.randn(3, dtype=torch.int64), "dtype", "int64")
+    refuses(TypeError, lambda: KEY.randperm(3, dtype=torch.bool), "dtype", "bool")
+
+
+# --- nothing to draw
+
+
+@each_sampler
+@pytest.mark.parametrize("shape", [(0,), (4, 0, 3), (0, 2**40)])
+@pytest.mark.parametrize("impl", ["threefry2x32", "threefry2x32_original"])
+def test_empty_draws(name: str, shape: tuple[int, ...], impl: str) -> None:
+    draw = ELEMENTWISE[name](random.key(0, impl=impl), shape)
+    assert draw.shape == shape
+    assert draw.dtype == ELEMENTWISE[name](KEY, (1,)).dtype
+
+
+@each_sampler
+def test_no_keys(name: str) -> None:
+    assert ELEMENTWISE[name](random.split(KEY, 0), (3, 2)).shape == (0, 3, 2)
+
+
+def test_empty_selections() -> None:
+    assert random.permutation(KEY, 0).shape == (0,)
+    assert random.permutation(KEY, torch.zeros(0, 3)).shape == (0, 3)
+    assert random.permutation(KEY, torch.zeros(3, 0), axis=0, independent=True).shape == (3, 0)
+    assert random.shuffle(KEY, torch.zeros(3, 0), axis=1).shape == (3, 0)
+    assert random.choice(KEY, 5, (0,)).shape == (0,)
+    assert random.choice(KEY, 5, (2, 0), replace=False).shape == (2, 0)
+    assert random.choice(KEY, 0, (0,)).shape == (0,)
+    assert random.choice(KEY, torch.zeros(4, 3), (0,), axis=1).shape == (4, 0)
+    assert random.categorical(KEY, torch.zeros(0, 3)).shape == (0,)
+    assert random.categorical(KEY, torch.zeros(2, 3), shape=(0, 2)).shape == (0, 2)
+    assert random.split(KEY, 0).shape == (0,)
+    assert random.split(KEY, (2, 0)).shape == (2, 0)
+    assert random.permutation(random.split(KEY, 0), 5).shape == (0, 5)
+    assert KEY.rand(0).shape == (0,)
+    assert KEY.randperm(0).shape == (0,)

@@ -1,0 +1,197 @@
+"""The operators of the extension: handles, fake kernels, vmap rules, autograd functions.
+
+Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor
+``(*batch, 2)``, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
+for each dimension of it (or empty for all of it). The result has shape ``(*batch, *window extents)``;
+tensor parameters broadcast over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _C
+
+cpu_instruction_set: Callable[[], str] = _C.cpu_instruction_set
+
+_namespace = torch.ops.torch_threefry
+
+threefry = _namespace.threefry.default
+split = _namespace.split.default
+fold_in = _namespace.fold_in.default
+fold_in_int = _namespace.fold_in.int
+bits = _namespace.bits.default
+uniform = _namespace.uniform.default
+uniform_tensor = _namespace.uniform.tensor
+randint = _namespace.randint.default
+randint_tensor = _namespace.randint.tensor
+normal = _namespace.normal.default
+exponential = _namespace.exponential.default
+gumbel = _namespace.gumbel.default
+laplace = _namespace.laplace.default
+logistic = _namespace.logistic.default
+bernoulli = _namespace.bernoulli.default
+bernoulli_tensor = _namespace.bernoulli.tensor
+rademacher = _namespace.rademacher.default
+permutation = _namespace.permutation.default
+
+_DRAWS = (bits, uniform, uniform_tensor, randint, randint_tensor, normal, exponential, gumbel, laplace, logistic, rademacher)
+_BOOLEAN_DRAWS = (bernoulli, bernoulli_tensor)
+
+
+def window_extents(size: Sequence[int], window: Sequence[int]) -> Sequence[int]:
+    """The shape of a window: its own extents, or ``size`` if there is none."""
+    return [stop - start for start, stop in zip(window[::2], window[1::2])] if window else size
+
+
+# ---- Fake kernels: shapes and dtypes without the numbers ----
+
+
+def _fake_draw(key: Tensor, impl: int, size: Sequence[int], window: Sequence[int], *parameters: Any) -> Tensor:
+    return key.new_empty((*key.shape[:-1], *window_extents(size, window)), dtype=parameters[-1])
+
+
+def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Sequence[int], *parameters: Any) -> Tensor:
+    return _fake_draw(key, impl, size, window, torch.bool)
+
+
+def _fake_threefry(counter: Tensor, key: Tensor, rounds: int) -> Tensor:
+    return counter.new_empty(counter.shape)
+
+
+def _fake_split(key: Tensor, impl: int, shape: Sequence[int]) -> Tensor:
+    return key.new_empty((*key.shape[:-1], *shape, 2))
+
+
+def _fake_fold_in(key: Tensor, impl: int, data: Tensor) -> Tensor:
+    return key.new_empty((*torch.broadcast_shapes(key.shape[:-1], data.shape), 2))
+
+
+def _fake_fold_in_int(key: Tensor, impl: int, data: int) -> Tensor:
+    return key.new_empty(key.shape)
+
+
+def _fake_permutation(key: Tensor, impl: int, n: int, dtype: torch.dtype) -> Tensor:
+    return key.new_empty((*key.shape[:-1], n), dtype=dtype)
+
+
+# ---- vmap rules: a mapped dimension of a key is one more dimension of its batch ----
+
+
+def _to_front(x: Tensor, dim: int | None, rank: int) -> Tensor:
+    """Move the mapped dimension to the front of ``rank`` others, which the rest aligns with from the right."""
+    if dim is None:
+        return x
+    x = x.movedim(dim, 0)
+    return x.reshape(x.shape[0], *(1,) * (rank - x.dim() + 1), *x.shape[1:])
+
+
+def _batched_key(key: Tensor, dim: int | None, batch_size: int) -> Tensor:
+    return key.expand(batch_size, *key.shape) if dim is None else key.movedim(dim, 0)
+
+
+def _vmap_draw(op: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, int]]:
+    def rule(info: Any, in_dims: Any, key: Tensor, impl: int, size: Any, window: Any, *parameters: Any) -> tuple[Tensor, int]:
+        key = _batched_key(key, in_dims[0], info.batch_size)
+        rank = key.dim() - 2 + len(size)
+        moved = [
+            _to_front(p, dim, rank) if isinstance(p, Tensor) else p for p, dim in zip(parameters, in_dims[4:])
+        ]
+        return op(key, impl, size, window, *moved), 0
+
+    return rule
+
+
+def _vmap_key_only(op: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, int]]:
+    def rule(info: Any, in_dims: Any, key: Tensor, *rest: Any) -> tuple[Tensor, int]:
+        return op(_batched_key(key, in_dims[0], info.batch_size), *rest), 0
+
+    return rule
+
+
+def _vmap_fold_in(info: Any, in_dims: Any, key: Tensor, impl: int, data: Tensor) -> tuple[Tensor, int]:
+    key_dim, _, data_dim = in_dims
+    key_rank = key.dim() - (key_dim is not None)
+    data_rank = data.dim() - (data_dim is not None)
+    rank = max(key_rank - 1, data_rank)
+    return fold_in(_to_front(key, key_dim, rank + 1), impl, _to_front(data, data_dim, rank)), 0
+
+
+def _vmap_threefry(info: Any, in_dims: Any, counter: Tensor, key: Tensor, rounds: int) -> tuple[Tensor, int]:
+    counter = _batched_key(counter, in_dims[0], info.batch_size)
+    key = _batched_key(key, in_dims[1], info.batch_size)
+    return threefry(counter.contiguous(), key.contiguous(), rounds), 0
+
+
+def _register() -> None:
+    key_only = {split: _fake_split, fold_in_int: _fake_fold_in_int, permutation: _fake_permutation}
+    rules = [(op, _fake_draw, _vmap_draw(op)) for op in _DRAWS]
+    rules += [(op, _fake_boolean_draw, _vmap_draw(op)) for op in _BOOLEAN_DRAWS]
+    rules += [(op, fake, _vmap_key_only(op)) for op, fake in key_only.items()]
+    rules += [(fold_in, _fake_fold_in, _vmap_fold_in), (threefry, _fake_threefry, _vmap_threefry)]
+    for op, fake, vmap in rules:
+        name = op.name()
+        torch.library.register_fake(name, fake)
+        torch.library.register_vmap(name, vmap)
+
+
+_register()
+
+
+# ---- Autograd: the key is saved, not the draw, and backward draws again ----
+
+
+class _Uniform(torch.autograd.Function):
+    """low + u (high - low), differentiable in both bounds; an empty range is low."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(key: Tensor, impl: int, size: Any, window: Any, low: Tensor, high: Tensor, dtype: torch.dtype) -> Tensor:
+        return uniform_tensor(key, impl, size, window, low, high, dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        key, ctx.impl, ctx.size, ctx.window, low, high, _ = inputs
+        ctx.save_for_backward(key, low, high)
+        ctx.save_for_forward(key, low, high)
+
+    @staticmethod
+    def _slopes(ctx: Any) -> tuple[Tensor, Tensor]:
+        """The derivatives of the draw in low and in high."""
+        key, low, high = ctx.saved_tensors
+        u = uniform(key, ctx.impl, ctx.size, ctx.window, 0.0, 1.0, low.dtype)
+        in_high = torch.where(low < high, u, 0.0)
+        return 1 - in_high, in_high
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+        _, low, high = ctx.saved_tensors
+        in_low, in_high = _Uniform._slopes(ctx)
+        grad = grad.to(low.dtype)
+        grads = (grad * in_low).sum_to_size(low.shape), (grad * in_high).sum_to_size(high.shape)
+        return None, None, None, None, *grads, None
+
+
+class _UniformForwardMode(_Uniform):
+    """The same with forward-mode derivatives. Compiled code needs the class without: torch.compile cannot
+    trace the backward of a function that has a jvp."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        low, high = tangents[4], tangents[5]
+        in_low, in_high = _Uniform._slopes(ctx)
+        return (0 if low is None else low * in_low) + (0 if high is None else high * in_high)
+
+
+def uniform_between(
+    key: Tensor, impl: int, size: Sequence[int], window: Sequence[int], low: Tensor, high: Tensor, dtype: torch.dtype
+) -> Tensor:
+    """Uniform draws with tensor bounds, differentiable in them."""
+    function = _Uniform if torch.compiler.is_compiling() else _UniformForwardMode
+    result: Tensor = function.apply(key, impl, size, window, low, high, dtype)
+    return result

@@ -1,0 +1,314 @@
+"""Keys: the small values that all random numbers here are functions of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree
+
+from . import _check, _ops
+
+DEFAULT_IMPL = "threefry2x32"
+
+# The numbers that the operators know the implementations by.
+IMPL_NUMBERS = {"threefry2x32": 0, "threefry2x32_original": 1}
+
+# What `key[...]` takes: indices of the batch.
+Index = Any
+
+
+class Key:
+    """A key, or a batch of keys, of a counter-based random stream.
+
+    Make one with :func:`torch_threefry.random.key`; derive others with :meth:`split` and :meth:`fold_in`.
+    Draw with the functions of :mod:`torch_threefry.random`, or with torch's names as methods. A key is
+    never changed by its use: the same key gives the same numbers, always. Use it once, for one purpose.
+
+    A batch of keys indexes, iterates and unpacks over its batch; a draw from it has one row a key.
+
+    Attributes:
+        data: uint32 tensor ``(*batch, 2)``.
+        impl: ``"threefry2x32"`` (JAX's partitionable streams) or ``"threefry2x32_original"``.
+    """
+
+    __slots__ = ("data", "impl", "__weakref__")
+
+    data: Tensor
+    impl: str
+
+    def __init__(self, data: Tensor, impl: str = DEFAULT_IMPL) -> None:
+        """Wrap key data as it is; see :func:`torch_threefry.random.wrap_key_data`."""
+        check_impl(impl)
+        if not isinstance(data, Tensor) or data.dtype != torch.uint32:
+            raise TypeError(f"key data must be a uint32 tensor, got {_check.describe(data)}")
+        if data.dim() == 0 or data.shape[-1] != 2:
+            raise ValueError(f"key data must have a last dimension of 2 words, got shape {tuple(data.shape)}")
+        self.data = data
+        self.impl = impl
+
+    # ---- What a key is ----
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of the batch; ``()`` for one key."""
+        return self.data.shape[:-1]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions of the batch."""
+        return self.data.dim() - 1
+
+    @property
+    def device(self) -> torch.device:
+        """Where the key lies, and what is drawn from it."""
+        return self.data.device
+
+    def __repr__(self) -> str:
+        batch = f", shape={tuple(self.shape)}" if self.ndim else ""
+        where = f", device='{self.device}'" if self.device.type != "cpu" else ""
+        return f"Key(impl='{self.impl}'{batch}{where})"
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        """Elementwise over the batch, as a bool tensor; keys of different impls are never equal."""
+        if not isinstance(other, Key):
+            return NotImplemented
+        same = (self.data == other.data).all(-1)
+        return same if self.impl == other.impl else torch.zeros_like(same)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def equal(self, other: Key) -> bool:
+        """Whether both are the same keys in the same shape and of the same impl."""
+        if not isinstance(other, Key):
+            raise TypeError(f"other must be a Key, got {_check.describe(other)}")
+        return self.impl == other.impl and self.shape == other.shape and bool((self == other).all())
+
+    # ---- Batches ----
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of a single key; only a batch of keys has a length")
+        return self.data.shape[0]
+
+    def __iter__(self) -> Iterator[Key]:
+        if self.ndim == 0:
+            raise TypeError("a single key cannot be iterated over or unpacked; split it first")
+        return iter([_wrap(data, self.impl) for data in self.data.unbind(0)])
+
+    def __getitem__(self, index: Index) -> Key:
+        indices = index if isinstance(index, tuple) else (index,)
+        used = sum(_dimensions_taken(i) for i in indices)
+        if used > self.ndim:
+            raise IndexError(f"index must have at most {self.ndim} entries for a key of shape {tuple(self.shape)}, got {index!r}")
+        if any(i is Ellipsis for i in indices):
+            indices = (*indices, slice(None))  # the words' dimension comes last
+        return _wrap(self.data[indices], self.impl)
+
+    def reshape(self, *shape: Any) -> Key:
+        """The same keys in a batch of another shape."""
+        return _wrap(self.data.reshape(*_varargs(shape), 2), self.impl)
+
+    # ---- Where a key is ----
+
+    def to(self, device: torch.device | str | int) -> Key:
+        """The key on another device."""
+        return _wrap(self.data.to(torch.device(device)), self.impl)
+
+    def cpu(self) -> Key:
+        """The key on the CPU."""
+        return self.to("cpu")
+
+    def cuda(self, device: int | None = None) -> Key:
+        """The key on a CUDA device; the current one by default."""
+        return self.to(torch.device("cuda", torch.cuda.current_device() if device is None else device))
+
+    def clone(self) -> Key:
+        """A copy with memory of its own."""
+        return _wrap(self.data.clone(), self.impl)
+
+    # ---- Saving ----
+
+    def get_state(self) -> dict[str, Any]:
+        """The key as plain numbers that any format can hold, JSON too; :meth:`from_state` reads it back."""
+        words = self.data.cpu().reshape(-1).tolist()
+        return {"impl": self.impl, "shape": list(self.shape), "words": words}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], device: torch.device | str | None = None) -> Key:
+        """The key of a state that :meth:`get_state` made."""
+        if not isinstance(state, dict) or set(state) != {"impl", "shape", "words"}:
+            raise ValueError(f"state must be a dict with impl, shape and words, got {state!r}")
+        data = torch.tensor(state["words"], dtype=torch.int64, device=device or "cpu").to(torch.uint32)
+        return cls(data.reshape(*state["shape"], 2), state["impl"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # uint32 tensors cannot be pickled on their own; int32 ones can.
+        return _rebuild, (self.impl, self.data.view(torch.int32))
+
+    def __copy__(self) -> Key:
+        return _wrap(self.data, self.impl)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Key:
+        return self.clone()
+
+    # ---- Deriving keys ----
+
+    def split(self, num: int | Sequence[int] = 2) -> Key:
+        """New keys that are independent of each other; see :func:`torch_threefry.random.split`."""
+        shape = _check.sizes("num", num if isinstance(num, (tuple, list)) else (_check.integer("num", num),))
+        check_words(self, shape, 2)
+        return _wrap(_ops.split(self.data, IMPL_NUMBERS[self.impl], shape), self.impl)
+
+    def fold_in(self, data: int | Tensor) -> Key:
+        """A new key for a number; see :func:`torch_threefry.random.fold_in`."""
+        number = IMPL_NUMBERS[self.impl]
+        if isinstance(data, Tensor):
+            return _wrap(_ops.fold_in(self.data, number, _fold_in_data(self, data)), self.impl)
+        value = _check.integer("data", data)
+        if not -(2**63) <= value < 2**64:
+            raise OverflowError(f"data must fit into 64 bits, -2^63 <= data < 2^64, got {data}")
+        return _wrap(_ops.fold_in_int(self.data, number, as_int64(value)), self.impl)
+
+    # ---- Drawing, under torch's names ----
+
+    def rand(self, *size: Any, dtype: torch.dtype | None = None) -> Tensor:
+        """Uniform on [0, 1), as ``torch.rand``: ``key.rand(3, 4)`` or ``key.rand((3, 4))``; the default dtype is
+        torch's."""
+        from . import random
+
+        return random.uniform(self, _varargs(size), dtype or torch.get_default_dtype())
+
+    def randn(self, *size: Any, dtype: torch.dtype | None = None) -> Tensor:
+        """Standard normal, as ``torch.randn``; the default dtype is torch's."""
+        from . import random
+
+        return random.normal(self, _varargs(size), dtype or torch.get_default_dtype())
+
+    @overload
+    def randint(self, high: int, size: Sequence[int], *, dtype: torch.dtype = ...) -> Tensor: ...
+    @overload
+    def randint(self, low: int, high: int, size: Sequence[int], *, dtype: torch.dtype = ...) -> Tensor: ...
+
+    def randint(self, *args: Any, dtype: torch.dtype = torch.int64, **named: Any) -> Tensor:
+        """Integers from [low, high), as ``torch.randint``: ``key.randint(high, size)`` or
+        ``key.randint(low, high, size)``; int64 unless another integer dtype is asked for.
+
+        Raises:
+            ValueError: low is not below high, or a bound is outside of the dtype.
+        """
+        from . import random
+
+        low, high, size = _randint_arguments(args, named)
+        info = torch.iinfo(_check.dtype(dtype, torch.int64, _check.INTEGERS))
+        if not info.min <= low < high <= info.max + 1:
+            raise ValueError(f"low and high must satisfy {info.min} <= low < high <= {info.max + 1} for {dtype}, got low={low}, high={high}")
+        return random.randint(self, size, low, high, dtype)
+
+    def randperm(self, n: int, *, dtype: torch.dtype = torch.int64) -> Tensor:
+        """A permutation of 0..n-1, as ``torch.randperm``: shape ``(*batch, n)``, n below 2^32."""
+        check_permutation_size(self, n)
+        drawn = dtype if dtype in (torch.int32, torch.int64) and n < 2**31 else torch.int64
+        result: Tensor = _ops.permutation(self.data, IMPL_NUMBERS[self.impl], n, drawn)
+        return result.to(dtype)
+
+
+def _wrap(data: Tensor, impl: str) -> Key:
+    """A Key without checks: its data is known to be right, or is a stand-in of a transform's."""
+    key = Key.__new__(Key)
+    key.data = data
+    key.impl = impl
+    return key
+
+
+def _rebuild(impl: str, data: Tensor) -> Key:
+    return Key(data.view(torch.uint32), impl)
+
+
+torch.serialization.add_safe_globals([_rebuild])
+
+
+# ---- Keys in containers: torch.compile, torch.export and vmap take them apart and put them together ----
+
+_pytree.register_pytree_node(
+    Key,
+    lambda key: ([key.data], key.impl),
+    lambda children, impl: _wrap(next(iter(children)), impl),
+    serialized_type_name="torch_threefry.Key",
+    flatten_with_keys_fn=lambda key: ([(_pytree.GetAttrKey("data"), key.data)], key.impl),
+)
+
+
+# ---- Checks and conversions ----
+
+
+def check_impl(impl: Any) -> None:
+    """ValueError unless ``impl`` names an implementation."""
+    _check.one_of("impl", impl, IMPL_NUMBERS)
+
+
+def check_words(key: Key, shape: Sequence[int], words: int | float) -> None:
+    """The original layout cannot address a draw of more than 2^32-2 words."""
+    if key.impl == "threefry2x32_original":
+        count = words
+        for s in shape:
+            count *= s
+        if count > 2**32 - 2:
+            raise ValueError(
+                f"shape {tuple(shape)} takes more than 2^32-2 words, which threefry2x32_original cannot address; use threefry2x32"
+            )
+
+
+def check_permutation_size(key: Key, n: Any) -> None:
+    """A permutation's length."""
+    if not 0 <= _check.integer("n", n) < 2**32 - 1:
+        raise ValueError(f"n must satisfy 0 <= n < 2^32-1, got {n}")
+    check_words(key, (n,), 1)
+
+
+def as_int64(value: int) -> int:
+    """The 64 bits of a number in [-2^63, 2^64) as a signed number."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def as_int64_tensor(value: Tensor) -> Tensor:
+    """The 64 bits of each integer as an int64 tensor."""
+    return value.view(torch.int64) if value.dtype == torch.uint64 else value.to(torch.int64)
+
+
+def _fold_in_data(key: Key, data: Tensor) -> Tensor:
+    if data.dtype not in _check.INTEGERS:
+        raise TypeError(f"data must be an int or an integer tensor, got {_check.describe(data)}")
+    if data.device != key.device and data.dim() > 0:
+        raise ValueError(f"data must lie on the key's device {key.device}, got {data.device}")
+    try:
+        torch.broadcast_shapes(key.shape, data.shape)
+    except RuntimeError:
+        raise ValueError(f"data must broadcast against the keys' shape {tuple(key.shape)}, got shape {tuple(data.shape)}") from None
+    return as_int64_tensor(data).to(key.device)
+
+
+def _dimensions_taken(index: Any) -> int:
+    """How many dimensions of the batch one entry of an index uses up."""
+    if index is None or index is Ellipsis:
+        return 0
+    if isinstance(index, Tensor) and index.dtype == torch.bool:
+        return index.dim()
+    return 1
+
+
+def _varargs(size: tuple[Any, ...]) -> Any:
+    """Sizes given one by one, or as one sequence."""
+    return size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+def _randint_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, int, Any]:
+    """low, high and size from either of torch.randint's call forms."""
+    order = ("low", "high", "size") if len(args) + len(named) == 3 else ("high", "size")
+    free = [name for name in order if name not in named]
+    if len(args) != len(free) or any(name not in order for name in named):
+        raise TypeError(f"randint takes (high, size) or (low, high, size), got {args!r} and {named!r}")
+    values = {"low": 0, **named, **dict(zip(free, args))}
+    return _check.integer("low", values["low"]), _check.integer("high", values["high"]), values["size"]

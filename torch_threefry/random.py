@@ -1,0 +1,680 @@
+"""Keys and samplers under ``jax.random``'s names, with its arguments, defaults and streams.
+
+Conventions of all samplers here:
+
+* The result of a draw of ``shape`` from a key of batch shape ``B`` has shape ``B + shape``, one row a key,
+  on the key's device. Tensor parameters broadcast over it.
+* Element *i* depends on the key and on *i*, its row-major index in ``shape``, alone. ``window``, one
+  ``(start, stop)`` for each dimension of ``shape``, draws only that part of the whole: it is equal to
+  ``whole[start:stop, ...]``, and costs what its own size costs.
+* ``dtype=None`` means the default. float16 and bfloat16 draws are the float32 draw rounded once, except
+  for ``uniform``, which takes words of their own width as JAX does.
+* A wrong argument raises TypeError, ValueError or OverflowError before anything is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _check, _ops
+from ._check import Shape, Window
+from .key import (
+    DEFAULT_IMPL,
+    IMPL_NUMBERS,
+    Key,
+    as_int64,
+    as_int64_tensor,
+    check_impl,
+    check_permutation_size,
+    check_words,
+)
+
+__all__ = [
+    "PRNGKey",
+    "bernoulli",
+    "bits",
+    "categorical",
+    "choice",
+    "clone",
+    "exponential",
+    "fold_in",
+    "gumbel",
+    "key",
+    "key_data",
+    "key_impl",
+    "laplace",
+    "logistic",
+    "normal",
+    "permutation",
+    "rademacher",
+    "randint",
+    "shuffle",
+    "split",
+    "uniform",
+    "wrap_key_data",
+]
+
+_INDEX_DTYPES = {torch.int32: 32, torch.int64: 64}
+
+# ---- Keys ----
+
+
+def key(seed: int | Tensor, *, impl: str | None = None, device: torch.device | str | None = None) -> Key:
+    """Make a key from a seed.
+
+    Args:
+        seed: an int, -2^63 <= seed < 2^64, taken as 64 bits in two's complement; or an integer tensor, which
+            makes a batch of keys of its shape.
+        impl: ``"threefry2x32"`` (the default: JAX's partitionable streams) or ``"threefry2x32_original"`` (JAX's
+            before 0.5).
+        device: where the key and its draws lie; the CPU (or the seed tensor's device) by default.
+
+    Returns:
+        A key whose words are the seed's high and low 32 bits.
+
+    Raises:
+        TypeError: the seed is not an integer. OverflowError: it does not fit into 64 bits.
+    """
+    impl = DEFAULT_IMPL if impl is None else impl
+    check_impl(impl)
+    if isinstance(seed, Tensor):
+        if seed.dtype not in _check.INTEGERS:
+            raise TypeError(f"seed must be an int or an integer tensor, got {_check.describe(seed)}")
+        halves = as_int64_tensor(seed.to(device) if device is not None else seed)
+        words = torch.stack([halves >> 32 & 0xFFFFFFFF, halves & 0xFFFFFFFF], -1)
+    else:
+        value = _check.integer("seed", seed)
+        if not -(2**63) <= value < 2**64:
+            raise OverflowError(f"seed must fit into 64 bits, -2^63 <= seed < 2^64, got {seed}")
+        words = torch.tensor([value >> 32 & 0xFFFFFFFF, value & 0xFFFFFFFF], dtype=torch.int64, device=device or "cpu")
+    return Key(words.to(torch.uint32), impl)
+
+
+def PRNGKey(seed: int | Tensor, *, impl: str | None = None) -> Key:  # noqa: N802
+    """The same as :func:`key`, under JAX's older name."""
+    return key(seed, impl=impl)
+
+
+def split(key: Key, num: int | Sequence[int] = 2) -> Key:
+    """Derive ``num`` new keys.
+
+    Args:
+        key: a key, or a batch of them of shape ``B``.
+        num: how many, or the shape of the batch to make.
+
+    Returns:
+        A batch of keys of shape ``B + (num,)``. It unpacks: ``k1, k2 = split(key)``. With ``threefry2x32`` child
+        *i* does not depend on ``num``.
+    """
+    return _key(key).split(num)
+
+
+def fold_in(key: Key, data: int | Tensor) -> Key:
+    """Derive a new key for a number, such as a step, a rank or a layer's index.
+
+    Args:
+        key: a key or a batch of keys.
+        data: an int, -2^63 <= data < 2^64, or an integer tensor, which broadcasts against the batch. It is taken
+            as 64 bits in two's complement (JAX takes 32: equal for 0 <= data < 2^32).
+    """
+    return _key(key).fold_in(data)
+
+
+def clone(key: Key) -> Key:
+    """A copy of the key."""
+    return _key(key).clone()
+
+
+def key_data(key: Key) -> Tensor:
+    """The words of a key: a uint32 tensor ``(*batch, 2)``."""
+    return _key(key).data
+
+
+def wrap_key_data(data: Tensor, *, impl: str | None = None) -> Key:
+    """The key with these words: the inverse of :func:`key_data`.
+
+    Raises:
+        TypeError: data is no uint32 tensor. ValueError: its last dimension is not 2, or impl is unknown.
+    """
+    return Key(data, DEFAULT_IMPL if impl is None else impl)
+
+
+def key_impl(key: Key) -> str:
+    """The name of a key's implementation."""
+    return _key(key).impl
+
+
+def _key(value: Any) -> Key:
+    if not isinstance(value, Key):
+        raise TypeError(f"key must be a Key, such as random.key(0), got {_check.describe(value)}")
+    return value
+
+
+# ---- Bits and uniform numbers ----
+
+
+def _prepare(
+    key: Any, shape: Any, window: Window | None, words: int | float
+) -> tuple[Tensor, int, Shape, list[int]]:
+    """The arguments that every elementwise draw's operator begins with; ``words`` are 32-bit words an element."""
+    key = _key(key)
+    size = _check.sizes("shape", shape)
+    check_words(key, size, words)
+    return key.data, IMPL_NUMBERS[key.impl], size, _check.window(window, size)
+
+
+def bits(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None) -> Tensor:
+    """Random bits.
+
+    Args:
+        dtype: uint8, uint16, uint32 (the default) or uint64.
+
+    Returns:
+        Every value of the dtype with the same probability. ``bits(key, (n,), torch.uint64)`` are the words of
+        ``split(key, n)``: use a key for one of the two.
+    """
+    dtype = _check.dtype(dtype, torch.uint32, _check.UNSIGNED)
+    return _ops.bits(*_prepare(key, shape, window, _check.UNSIGNED[dtype] / 32), dtype)
+
+
+def uniform(
+    key: Key,
+    shape: Shape = (),
+    dtype: torch.dtype | None = None,
+    minval: float | Tensor = 0.0,
+    maxval: float | Tensor = 1.0,
+    *,
+    window: Window | None = None,
+) -> Tensor:
+    """Uniform on [minval, maxval).
+
+    Args:
+        dtype: float16, bfloat16, float32 (the default) or float64.
+        minval, maxval: numbers, or tensors that broadcast over the result; draws are differentiable in them.
+
+    Returns:
+        ``u * (maxval - minval) + minval`` with u a multiple of 2^-m, 0 <= u <= 1 - 2^-m, m = 10, 7, 23, 52 the
+        dtype's mantissa bits; in float32 and float64 with one rounding (a fused multiply-add) after that of
+        ``maxval - minval``, in half precision with one an operation. Never maxval: where rounding gives it,
+        the number below is drawn (JAX returns maxval). An empty range gives minval; NaN bounds give NaN.
+    """
+    dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
+    width = 8 if dtype == torch.bfloat16 else _check.FLOATS[dtype]
+    arguments = _prepare(key, shape, window, width / 32)
+    if not isinstance(minval, Tensor) and not isinstance(maxval, Tensor):
+        return _ops.uniform(*arguments, _real("minval", minval), _real("maxval", maxval), dtype)
+    low = _float_parameter("minval", minval, dtype, key, arguments)
+    high = _float_parameter("maxval", maxval, dtype, key, arguments)
+    return _ops.uniform_between(*arguments, low, high, dtype)
+
+
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, (float, int)):
+        return float(value)
+    try:
+        return float(value.__float__())
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or a tensor, got {_check.describe(value)}") from None
+
+
+def _windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int]) -> Tensor:
+    """A parameter of the whole draw, cut to the window."""
+    if value.device != key.device:
+        if value.dim() > 0:
+            raise ValueError(f"{name} must lie on the key's device {key.device}, got {value.device}")
+        value = value.to(key.device)
+    _check.broadcasts(name, value, (*key.shape, *size))
+    for axis in range(min(value.dim(), len(window) // 2)):
+        start, stop = window[len(window) - 2 * axis - 2], window[len(window) - 2 * axis - 1]
+        if value.shape[-1 - axis] != 1:
+            value = value.narrow(-1 - axis, start, stop - start)
+    return value
+
+
+def _float_parameter(
+    name: str, value: Any, dtype: torch.dtype, key: Key, arguments: tuple[Tensor, int, Shape, list[int]]
+) -> Tensor:
+    """A parameter rounded to the draw's dtype, held in float64 for float64 and in float32 otherwise."""
+    held = torch.float64 if dtype == torch.float64 else torch.float32
+    if not isinstance(value, Tensor):
+        value = torch.tensor(_real(name, value), dtype=torch.float64, device=key.device)
+    if value.dtype not in _check.FLOATS and value.dtype not in _check.INTEGERS:
+        raise TypeError(f"{name} must be a real tensor, got {_check.describe(value)}")
+    return _windowed(name, value.to(dtype).to(held), key, arguments[2], arguments[3])
+
+
+# ---- Integers ----
+
+
+def randint(
+    key: Key,
+    shape: Shape,
+    minval: int | Tensor,
+    maxval: int | Tensor,
+    dtype: torch.dtype | None = None,
+    *,
+    window: Window | None = None,
+) -> Tensor:
+    """Uniform integers from [minval, maxval).
+
+    Args:
+        minval, maxval: ints, or integer tensors that broadcast over the result. They are clipped to the dtype's
+            range, maxval to one above it, so that ``maxval = 256`` asks for all of uint8.
+        dtype: any of the eight integer dtypes; int32 by default.
+
+    Returns:
+        ``minval + (h * 2^w + l) mod span``, h and l words of w = 32 bits (64 for 64-bit dtypes) from the key's
+        two children: off from uniform by less than span / 2^(2w). Empty ranges give minval. Equal to JAX
+        for spans up to 2^(w/2) and powers of two; beyond, JAX drops h and is biased.
+    """
+    dtype = _check.dtype(dtype, torch.int32, _check.INTEGERS)
+    arguments = _prepare(key, shape, window, 2 if _check.INTEGERS[dtype] == 64 else 1)
+    if not isinstance(minval, Tensor) and not isinstance(maxval, Tensor):
+        info = torch.iinfo(dtype)
+        low = min(max(_check.integer("minval", minval), info.min), info.max)
+        span = max(min(_check.integer("maxval", maxval), info.max + 1) - low, 1)
+        # All 2^64 values are written as a span of 0.
+        return _ops.randint(*arguments, as_int64(low), as_int64(span % 2**64), dtype)
+    low_bound, high_bound = _Bound("minval", minval, dtype, key), _Bound("maxval", maxval, dtype, key)
+    span_tensor = high_bound.minus(low_bound)
+    size, flat = arguments[2], arguments[3]
+    return _ops.randint_tensor(
+        *arguments,
+        _windowed("minval", low_bound.bits, key, size, flat),
+        _windowed("maxval", span_tensor, key, size, flat),
+        dtype,
+    )
+
+
+class _Bound:
+    """A bound of randint clipped to [min, max + 1] of a dtype, as the low 64 bits of a number, with a mark where
+    that number is max + 1."""
+
+    def __init__(self, name: str, value: int | Tensor, dtype: torch.dtype, key: Key) -> None:
+        info = torch.iinfo(dtype)
+        self.unsigned = dtype == torch.uint64
+        if not isinstance(value, Tensor):
+            clipped = min(max(_check.integer(name, value), info.min), info.max + (name == "maxval"))
+            above = clipped == info.max + 1
+            self.bits = torch.tensor(as_int64(clipped - above) + above, dtype=torch.int64, device=key.device) if not above or info.bits < 64 else torch.tensor(as_int64(info.max), device=key.device) + 1
+            self.above = torch.tensor(above, device=key.device)
+            return
+        if value.dtype not in _check.INTEGERS:
+            raise TypeError(f"{name} must be an int or an integer tensor, got {_check.describe(value)}")
+        bits = as_int64_tensor(value)
+        # A uint64 of 2^63 or more reads as negative here.
+        huge = (bits < 0) if value.dtype == torch.uint64 else torch.zeros_like(bits, dtype=torch.bool)
+        if self.unsigned:
+            self.bits = bits if value.dtype == torch.uint64 else bits.clamp(min=0)
+            self.above = torch.zeros_like(huge)
+            return
+        top = info.max + (name == "maxval")
+        largest = torch.iinfo(torch.int64).max
+        self.above = (huge | (bits > info.max)) & (name == "maxval")
+        bits = bits.masked_fill(huge, largest).clamp(info.min, min(top, largest))
+        self.bits = torch.where(self.above, bits.clamp(max=info.max) + 1, bits)
+
+    def minus(self, low: _Bound) -> Tensor:
+        """The number of values from a lower bound on: at least 1; all 2^64 are written as 0."""
+        # Flipping the sign bit makes signed comparison an unsigned one.
+        flip = torch.iinfo(torch.int64).min if self.unsigned else 0
+        some = self.above | ((self.bits ^ flip) > (low.bits ^ flip))
+        return torch.where(some, self.bits - low.bits, 1)
+
+
+# ---- Continuous distributions: location 0, scale 1 ----
+
+
+def _standard(op: Any, key: Key, shape: Shape, dtype: torch.dtype | None, window: Window | None) -> Tensor:
+    dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
+    result: Tensor = op(*_prepare(key, shape, window, 2 if dtype == torch.float64 else 1), dtype)
+    return result
+
+
+def normal(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None) -> Tensor:
+    """Standard normal: sqrt(2) erf_inv(v), v uniform on (-1, 1).
+
+    Returns:
+        Finite numbers, |x| < 5.43 in float32 (v is a multiple of 2^-22) and 8.3 in float64. float32 is equal to
+        JAX's bit for bit, float64 within rounding.
+
+    Source of erf_inv: Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012).
+    """
+    return _standard(_ops.normal, key, shape, dtype, window)
+
+
+def exponential(
+    key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None
+) -> Tensor:
+    """Exponential with rate 1: -log(1 - u), u uniform on [0, 1).
+
+    Returns:
+        0 <= x <= 23 log 2 = 15.95 in float32, 52 log 2 = 36.05 in float64. float32 is equal to JAX's bit for bit.
+    """
+    return _standard(_ops.exponential, key, shape, dtype, window)
+
+
+def gumbel(
+    key: Key,
+    shape: Shape = (),
+    dtype: torch.dtype | None = None,
+    mode: str | None = None,
+    *,
+    window: Window | None = None,
+) -> Tensor:
+    """Standard Gumbel (for maxima): -log(-log(u)), u uniform on (0, 1).
+
+    Args:
+        mode: ``"low"`` (the default) takes one word an element: the largest value is 15.94 in float32, and an
+            argmax over it is biased against events rarer than about 1e-7. ``"high"`` takes two and goes
+            to about 1e-14.
+
+    float32 is equal to JAX's bit for bit, in both modes.
+    """
+    dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
+    high = _high(mode)
+    words = (2 if dtype == torch.float64 else 1) * (2 if high else 1)
+    return _ops.gumbel(*_prepare(key, shape, window, words), high, dtype)
+
+
+def _high(mode: Any) -> bool:
+    if mode is not None:
+        _check.one_of("mode", mode, ("low", "high"))
+    return bool(mode == "high")
+
+
+def laplace(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None) -> Tensor:
+    """Standard Laplace: sign(v) log(1 - |v|), v uniform on (-1, 1).
+
+    Returns:
+        |x| <= 24 log 2 = 16.64 in float32, 53 log 2 = 36.74 in float64. float32 is equal to JAX's bit for bit.
+    """
+    return _standard(_ops.laplace, key, shape, dtype, window)
+
+
+def logistic(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None) -> Tensor:
+    """Standard logistic: log(v / (1 - v)), v uniform on (0, 1).
+
+    Returns:
+        Finite numbers: from log(tiny) = -87.34 (drawn for v = 2^-126, one time in 2^23) to 15.95 in float32.
+        float32 is equal to JAX's bit for bit.
+    """
+    return _standard(_ops.logistic, key, shape, dtype, window)
+
+
+# ---- Two values ----
+
+
+def bernoulli(
+    key: Key,
+    p: float | Tensor = 0.5,
+    shape: Shape | None = None,
+    mode: str = "low",
+    *,
+    window: Window | None = None,
+) -> Tensor:
+    """True with probability p.
+
+    Args:
+        p: a number in [0, 1], or a floating tensor that broadcasts over the result. float64 tensors are compared
+            with float64 uniforms; all else with float32 ones. NaN is never True.
+        shape: the shape of the draw; p's by default.
+        mode: ``"low"`` takes p to the next multiple of 2^-23 (2^-52 in float64); ``"high"`` takes two words an
+            element and is exact to 2^-46 (2^-104).
+
+    Returns:
+        A bool tensor: u < p, u uniform on [0, 1).
+
+    Raises:
+        ValueError: a Python number outside of [0, 1], an unknown mode, or shapes that do not broadcast.
+    """
+    _check.one_of("mode", mode, ("low", "high"))
+    high = mode == "high"
+    if not isinstance(p, Tensor):
+        arguments = _prepare(key, () if shape is None else shape, window, 2 if high else 1)
+        return _ops.bernoulli(*arguments, _check.probability("p", _real("p", p)), high)
+    if p.dtype not in _check.FLOATS:
+        raise TypeError(f"p must be a number or a floating tensor, got {_check.describe(p)}")
+    wide = p.dtype == torch.float64
+    arguments = _prepare(key, tuple(p.shape) if shape is None else shape, window, (2 if high else 1) * (2 if wide else 1))
+    p = _windowed("p", p.detach().to(torch.float64 if wide else torch.float32), key, arguments[2], arguments[3])
+    return _ops.bernoulli_tensor(*arguments, p, high)
+
+
+_SIGNED_OR_FLOAT = {**_check.SIGNED, **_check.FLOATS}
+
+
+def rademacher(
+    key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None
+) -> Tensor:
+    """-1 or 1 with the same probability, ``2 * bernoulli(key, 0.5, shape) - 1``.
+
+    Args:
+        dtype: a signed integer or floating dtype; int32 by default.
+    """
+    dtype = _check.dtype(dtype, torch.int32, _SIGNED_OR_FLOAT)
+    return _ops.rademacher(*_prepare(key, shape, window, 1), dtype)
+
+
+# ---- Orders and selections ----
+
+
+def permutation(key: Key, x: int | Tensor, axis: int = 0, independent: bool = False) -> Tensor:
+    """A random order of 0..x-1, or of a tensor's slices.
+
+    Args:
+        x: an int below 2^31 (for more, ``Key.randperm``), or a tensor with at least one dimension.
+        axis: the dimension of x to shuffle along.
+        independent: whether each vector along the axis gets an order of its own.
+
+    Returns:
+        int32 ``B + (x,)`` for an int, else x shuffled, ``B + x.shape``. Stable sorts by fresh 32-bit words, as
+        many rounds as JAX makes, ceil(3 log(size) / log(2^32 - 1)).
+    """
+    key = _key(key)
+    if not isinstance(x, Tensor):
+        n = _check.integer("x", x)
+        if not 0 <= n < 2**31:
+            raise ValueError(f"x must satisfy 0 <= x < 2^31, got {n}; Key.randperm takes more")
+        _check_axis(axis, 1)
+        check_words(key, (n,), 1)
+        return _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, torch.int32)
+    axis = _check_axis(axis, x.dim(), x)
+    if independent and x.dim() > 1:
+        return shuffle(key, x, axis)
+    n = x.shape[axis]
+    check_permutation_size(key, n)
+    return _take(x, _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, torch.int64), axis)
+
+
+def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
+    """Shuffle every vector of x along an axis, each in an order of its own: JAX's older name of
+    ``permutation(..., independent=True)``. The result has shape ``B + x.shape``."""
+    key = _key(key)
+    if not isinstance(x, Tensor):
+        raise TypeError(f"x must be a tensor, got {_check.describe(x)}")
+    axis = _check_axis(axis, x.dim(), x) + key.ndim
+    check_words(key, x.shape, 1)
+    x = x.expand(*key.shape, *x.shape)
+    order = torch.arange(x.shape[axis], device=x.device).view(-1, *(1,) * (x.dim() - axis - 1)).expand(x.shape)
+    size = math.prod(x.shape[key.ndim :])
+    rounds = math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
+    for _ in range(rounds):
+        children = key.split()
+        key, subkey = children[..., 0], children[..., 1]
+        # torch sorts signed numbers: flipping the first bit keeps the order.
+        words = bits(subkey, tuple(x.shape[key.ndim :])).view(torch.int32) ^ torch.iinfo(torch.int32).min
+        order = order.gather(axis, words.sort(axis, stable=True).indices)
+    if x.dtype in (torch.uint16, torch.uint32, torch.uint64):  # which torch cannot gather
+        signed = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}[x.dtype]
+        return x.view(signed).gather(axis, order).view(x.dtype)
+    return x.gather(axis, order)
+
+
+def _check_axis(axis: Any, dims: int, x: Any = None) -> int:
+    """The axis counted from the front."""
+    if dims == 0:
+        raise TypeError(f"x must be an int or have at least one dimension, got {_check.describe(x)}")
+    axis = _check.integer("axis", axis)
+    if not -dims <= axis < dims:
+        raise ValueError(f"axis must lie in {-dims}..{dims - 1}, got {axis}")
+    return axis % dims
+
+
+def _take(x: Tensor, index: Tensor, axis: int, index_dims: int = 1) -> Tensor:
+    """x's slices by index along an axis. The index's last ``index_dims`` dimensions take the axis's place, those
+    before go first, as mapping over them would put them."""
+    taken = x[(slice(None),) * axis + (index.long(),)]
+    batch = index.dim() - index_dims
+    return taken.movedim(tuple(range(axis, axis + batch)), tuple(range(batch)))
+
+
+def choice(
+    key: Key,
+    a: int | Tensor,
+    shape: Shape = (),
+    replace: bool = True,
+    p: Tensor | Sequence[float] | None = None,
+    axis: int = 0,
+    mode: str | None = None,
+    *,
+    index_dtype: torch.dtype | None = None,
+) -> Tensor:
+    """A random sample of 0..a-1, or of a tensor's slices along an axis.
+
+    Args:
+        a: an int above 0, or a tensor.
+        shape: the shape of the sample.
+        replace: whether the same one may come more than once.
+        p: probabilities, one for each; uniform if None. They need not add up to 1. With p and without replacement,
+            a sample of more than the number of positive probabilities is meaningless.
+        mode: ``"low"`` or ``"high"``, as in :func:`gumbel`, for sampling by p without replacement.
+        index_dtype: int32 (the default) or int64: the dtype of the indices, and the width of the words that
+            choose them when there is no p: JAX with 64-bit types has int64.
+
+    Returns:
+        ``B + shape`` for an int; for a tensor its slices, the axis replaced by ``shape``.
+
+    Raises:
+        ValueError: nothing to choose from, more without replacement than there are, p of another length.
+    """
+    key = _key(key)
+    index_dtype = _check.dtype(index_dtype, torch.int32, _INDEX_DTYPES)
+    size = tuple(_check.sizes("shape", shape))
+    draws = math.prod(size)
+    if isinstance(a, Tensor):
+        axis = _check_axis(axis, a.dim(), a)
+        n = a.shape[axis]
+    else:
+        n = _check.integer("a", a)
+    if n <= 0 and draws > 0:
+        raise ValueError(f"a must have something to choose from, got {_check.describe(a)}")
+    if not replace and draws > n:
+        raise ValueError(f"shape must ask for at most {n} without replacement, got {size}")
+    high = _high(mode)
+    if p is None and replace:
+        index = randint(key, size, 0, n, index_dtype)
+    elif p is None:
+        check_permutation_size(key, n)
+        index = _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, torch.int64)[..., :draws]
+    else:
+        weights = _weights(p, n, key)
+        if replace:
+            index = _choose_by_weight(key, size, weights)
+        else:
+            score = gumbel(key, (n,), weights.dtype, "high" if high else "low") + weights.double().log().to(weights.dtype)
+            index = _largest(score, draws)
+    index = index.reshape(*key.shape, *size)
+    if isinstance(a, Tensor):
+        return _take(a, index, axis, len(size))
+    return index.to(index_dtype)
+
+
+def _weights(p: Any, n: int, key: Key) -> Tensor:
+    """Probabilities as a float32 or float64 vector of length n on the key's device."""
+    if not isinstance(p, Tensor):
+        p = torch.tensor(p, dtype=torch.float32)
+        if not bool((p >= 0).all()):
+            raise ValueError(f"p must not be negative or NaN, got {p.tolist()}")
+    if p.dtype not in _check.FLOATS:
+        raise TypeError(f"p must be a floating tensor, got {_check.describe(p)}")
+    if p.shape != (n,):
+        raise ValueError(f"p must have shape ({n},), one for each of a, got shape {tuple(p.shape)}")
+    return p.detach().to(key.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
+
+
+def _choose_by_weight(key: Key, size: Shape, weights: Tensor) -> Tensor:
+    """The inverse CDF: the first index whose cumulative weight reaches a uniform part of the whole."""
+    # Summed in float64: the sum does not depend on its order, and so not on the device, but for rare ties.
+    cumulative = weights.double().cumsum(0).to(weights.dtype)
+    parts = cumulative[-1] * (1 - uniform(key, size, weights.dtype))
+    return torch.searchsorted(cumulative, parts.contiguous())
+
+
+def _largest(score: Tensor, k: int) -> Tensor:
+    """Indices of the k largest along the last dimension, in falling order; of equal ones the first wins."""
+    return score.sort(dim=-1, descending=True, stable=True).indices[..., :k]
+
+
+def categorical(
+    key: Key,
+    logits: Tensor,
+    axis: int = -1,
+    shape: Shape | None = None,
+    replace: bool = True,
+    mode: str | None = None,
+    *,
+    index_dtype: torch.dtype | None = None,
+) -> Tensor:
+    """Indices with probabilities softmax(logits): the argmax of logits + Gumbel noise.
+
+    Args:
+        logits: a floating tensor of unnormalised log-probabilities; -inf is never drawn. Half precision is
+            computed in float32.
+        axis: the dimension that holds the categories.
+        shape: the shape of the result: any prefix, then what ``logits`` without the axis broadcasts to (the
+            default, without a prefix).
+        replace: if False, the prefix's draws are of different categories (Gumbel top-k, Kool et al. 2019).
+        mode: ``"low"`` or ``"high"``, as in :func:`gumbel`.
+        index_dtype: int32 (the default) or int64.
+
+    Returns:
+        Indices of shape ``B + shape``.
+    """
+    key = _key(key)
+    index_dtype = _check.dtype(index_dtype, torch.int32, _INDEX_DTYPES)
+    if not isinstance(logits, Tensor) or logits.dtype not in _check.FLOATS:
+        raise TypeError(f"logits must be a floating tensor, got {_check.describe(logits)}")
+    axis = _check_axis(axis, logits.dim(), logits)
+    mode = "high" if _high(mode) else "low"
+    logits = logits.detach().to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
+    logits = logits.movedim(axis, -1)
+    rows, n = tuple(logits.shape[:-1]), logits.shape[-1]
+    size = rows if shape is None else tuple(_check.sizes("shape", shape))
+    prefix, tail = size[: len(size) - len(rows)], size[len(size) - len(rows) :]
+    if len(size) < len(rows) or any(r not in (1, t) for r, t in zip(rows, tail)):
+        raise ValueError(f"shape must end with what logits without its axis, {rows}, broadcasts to, got {size}")
+    if n == 0 and math.prod(size) > 0:
+        raise ValueError(f"logits must have at least one category, got shape {tuple(logits.shape)} with the axis last")
+    # The noise is laid out as the logits are: the categories at their axis, counted from the back.
+    at = axis - len(rows) - 1
+    if replace:
+        whole = [*prefix, *tail]
+        whole.insert(len(whole) + at + 1, n)
+        noise = gumbel(key, tuple(whole), logits.dtype, mode).movedim(at, -1)
+        return (noise + logits).argmax(-1).to(index_dtype)
+    k = math.prod(prefix)
+    if k > n:
+        raise ValueError(f"shape must ask for at most {n} categories without replacement, got {k}")
+    if tail != rows:
+        raise ValueError(f"shape must end with {rows} without replacement, got {size}")
+    whole = list(rows)
+    whole.insert(axis, n)
+    noise = gumbel(key, tuple(whole), logits.dtype, mode).movedim(at, -1)
+    best = _largest(noise + logits, k)  # B + rows + (k,)
+    return best.movedim(-1, key.ndim).reshape(*key.shape, *size).to(index_dtype)
