@@ -93,10 +93,10 @@ TTF_HD T log_or_special(T x, T log_x) {
 }
 
 // Cephes' logf (Moshier), its polynomial taken in three strands for a shorter chain of
-// dependences, as XLA's CPU code has it: JAX's bits. Subnormals count as the smallest normal.
-TTF_HD float log(float x) {
-  constexpr float smallest_normal = 0x1p-126f, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
-  const Split<float> parts = split_exponent(x > smallest_normal ? x : smallest_normal);
+// dependences, as XLA's CPU code has it: JAX's bits. For positive, normal, finite x.
+TTF_HD float log_of_normal(float x) {
+  constexpr float log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
+  const Split<float> parts = split_exponent(x);
   const float f = parts.fraction, f2 = f * f, f3 = f2 * f;
   const float strand_2 = polynomial(f, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f);
   const float strand_1 = polynomial(f, -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f);
@@ -104,17 +104,22 @@ TTF_HD float log(float x) {
   const float cubic = polynomial(f3, strand_2, strand_1, strand_0);
   const float low = fma(cubic, f3, parts.exponent * log2_low);
   const float high = fma(-0.5f, f2, f);
-  return log_or_special(x, fma(parts.exponent, log2_high, high + low));
+  return fma(parts.exponent, log2_high, high + low);
+}
+
+// Subnormals count as the smallest normal number.
+TTF_HD float log(float x) {
+  constexpr float smallest_normal = 0x1p-126f;
+  return log_or_special(x, log_of_normal(x > smallest_normal ? x : smallest_normal));
 }
 
 // The method and coefficients of fdlibm's log (Sun Microsystems, 1993); under 1 ulp. With
 // s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - s (f - R(s^2)), and f - f^2/2 is kept apart because
-// it is nearly all of the result.
-TTF_HD double log(double x) {
+// it is nearly all of the result. log(x / 2^scaled_by) for positive, normal, finite x.
+TTF_HD double log_of_normal(double x, double scaled_by = 0.0) {
   constexpr double log2_high = 6.93147180369123816490e-01, log2_low = 1.90821492927058770002e-10;
-  const bool subnormal = x < 0x1p-1022;
-  const Split<double> parts = split_exponent(subnormal ? x * 0x1p54 : x);
-  const double exponent = parts.exponent - (subnormal ? 54.0 : 0.0);
+  const Split<double> parts = split_exponent(x);
+  const double exponent = parts.exponent - scaled_by;
   const double f = parts.fraction, half_f2 = 0.5 * f * f;
   const double s = f / (2.0 + f), s2 = s * s, s4 = s2 * s2;
   const double even =
@@ -122,7 +127,12 @@ TTF_HD double log(double x) {
   const double odd = s2 * polynomial(s4, 1.479819860511658591e-01, 1.818357216161805012e-01,
                                      2.857142874366239149e-01, 6.666666666666735130e-01);
   const double low = fma(exponent, log2_low, s * (half_f2 + (even + odd)));
-  return log_or_special(x, exponent * log2_high - ((half_f2 - low) - f));
+  return exponent * log2_high - ((half_f2 - low) - f);
+}
+
+TTF_HD double log(double x) {
+  const bool subnormal = x < 0x1p-1022;
+  return log_or_special(x, log_of_normal(subnormal ? x * 0x1p54 : x, subnormal ? 54.0 : 0.0));
 }
 
 // ---- log1p ----

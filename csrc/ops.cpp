@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace {
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 using Sizes = std::vector<int64_t>;
+using Window = std::optional<Sizes>;  // a start and a stop for each dimension; nothing for all of them
 
 constexpr int64_t kGrain = 16384;  // elements below which another thread is not worth waking
 
@@ -65,7 +67,8 @@ Impl impl_of(int64_t impl) {
 }
 
 Tensor empty(const Sizes& sizes, ScalarType dtype, const Tensor& like) {
-  Sizes strides(sizes.size());
+  int64_t strides[kMaxAxes];
+  STD_TORCH_CHECK(sizes.size() <= size_t(kMaxAxes), "shape: has more than ", kMaxAxes, " dimensions");
   int64_t stride = 1;
   for (size_t a = sizes.size(); a-- > 0;) {
     strides[a] = stride;
@@ -76,9 +79,15 @@ Tensor empty(const Sizes& sizes, ScalarType dtype, const Tensor& like) {
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(like.get(), &device_index));
   const int32_t dtype_code = torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype));
   AtenTensorHandle handle = nullptr;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(int64_t(sizes.size()), sizes.data(), strides.data(), dtype_code,
+  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(int64_t(sizes.size()), sizes.data(), strides, dtype_code,
                                                          device_type, device_index, &handle));
   return Tensor(handle);
+}
+
+// Operators take dtypes as libtorch's numbers for them: torch parses an int several microseconds faster
+// than a dtype.
+ScalarType dtype_of(int64_t code) {
+  return torch::stable::detail::to<ScalarType>(torch::stable::detail::from(int32_t(code)));
 }
 
 Value value_of(ScalarType dtype) {
@@ -111,32 +120,40 @@ void require_integer(ScalarType dtype) {
 // ---- Draws ----
 
 // The work of a draw before its distribution is known: keys, shape, window and the result's memory.
-// `window` holds a start and a stop for each dimension of `size`, or nothing for all of it.
 struct Plan {
   Draw draw;
-  Tensor result;
-  Sizes batch, starts, extents;  // of the result: batch of keys, then the window
+  Tensor result{nullptr};
+  Sizes shape;  // of the result: the batch of keys, then the window
 
-  Plan(const Tensor& key, int64_t impl, const Sizes& size, const Sizes& window, ScalarType dtype)
-      : Plan(keys_of(key), key, impl, size, window, dtype) {}
+  // With `key_pairs` each element is a row of the two words of a key.
+  Plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, ScalarType dtype, bool key_pairs = false) {
+    const Keys keys = keys_of(key);
+    draw.impl = impl_of(impl);
+    draw.value = value_of(dtype);
+    draw.keys = keys.words;
+    draw.key_word_stride = keys.word_stride;
+    draw.key_walk = keys.walk;
+    draw.key_count = keys.count;
+    shape.reserve(keys.batch.size() + size.size() + 1);
+    shape = keys.batch;
+    set_window(size, window);
+    if (key_pairs) shape.push_back(2);
+    result = empty(shape, dtype, key);
+    draw.out = result.mutable_data_ptr();
+  }
 
-  // Position in the result -> element of a tensor that broadcasts against batch + size.
+  // A parameter that is a tensor: it broadcasts to the result's shape.
   void broadcast(int index, const Tensor& tensor, ScalarType dtype, const char* name) {
     STD_TORCH_CHECK(tensor.scalar_type() == dtype, name, ": of another dtype than its operator takes");
     STD_TORCH_CHECK(tensor.is_cpu(), name, ": on another device than the key");
-    const int64_t axes = int64_t(batch.size() + extents.size()), missing = axes - tensor.dim();
+    const int64_t axes = int64_t(shape.size()), missing = axes - tensor.dim();
     STD_TORCH_CHECK(missing >= 0, name, ": has more dimensions than the draw");
     Parameter& parameter = draw.parameter[index];
     parameter.data = tensor.const_data_ptr();
     for (int64_t a = 0; a < axes; ++a) {
-      const bool of_batch = a < int64_t(batch.size());
-      const int64_t w = a - int64_t(batch.size());
-      const int64_t length = of_batch ? batch[a] : extents[w], whole = of_batch ? batch[a] : sizes[w];
       const int64_t own = a < missing ? 1 : tensor.size(a - missing);
-      STD_TORCH_CHECK(own == whole || own == 1, name, ": does not broadcast over the draw");
-      const int64_t stride = own == 1 ? 0 : tensor.stride(a - missing);
-      parameter.walk.offset += of_batch ? 0 : starts[w] * stride;
-      STD_TORCH_CHECK(parameter.walk.push(length, stride), name, ": too many dimensions");
+      STD_TORCH_CHECK(own == shape[a] || own == 1, name, ": does not broadcast over the draw");
+      STD_TORCH_CHECK(parameter.walk.push(shape[a], own == 1 ? 0 : tensor.stride(a - missing)), name, ": too many dimensions");
     }
   }
 
@@ -153,29 +170,13 @@ struct Plan {
   }
 
  private:
-  Sizes sizes;
-
   int64_t result_numel() const { return draw.key_count * draw.count; }
 
-  Plan(Keys keys, const Tensor& key, int64_t impl, const Sizes& size, const Sizes& window, ScalarType dtype)
-      : result(nullptr), batch(keys.batch), sizes(size) {
-    draw.impl = impl_of(impl);
-    draw.value = value_of(dtype);
-    draw.keys = keys.words;
-    draw.key_word_stride = keys.word_stride;
-    draw.key_walk = keys.walk;
-    draw.key_count = keys.count;
-    set_window(size, window);
-    Sizes shape = keys.batch;
-    shape.insert(shape.end(), extents.begin(), extents.end());
-    result = empty(shape, dtype, key);
-    draw.out = result.mutable_data_ptr();
-  }
-
-  void set_window(const Sizes& size, const Sizes& window) {
+  void set_window(const Sizes& size, const Window& window) {
     const size_t axes = size.size();
-    STD_TORCH_CHECK(window.empty() || window.size() == 2 * axes, "window: needs a start and a stop for each dimension of size");
-    Sizes strides(axes);
+    STD_TORCH_CHECK(!window || window->size() == 2 * axes, "window: needs a start and a stop for each dimension of size");
+    STD_TORCH_CHECK(axes <= size_t(kMaxAxes), "size: has more than ", kMaxAxes, " dimensions");
+    int64_t strides[kMaxAxes];
     uint64_t total = 1;
     for (size_t a = axes; a-- > 0;) {
       STD_TORCH_CHECK(size[a] >= 0, "size: must not be negative");
@@ -186,34 +187,37 @@ struct Plan {
     draw.total = total;
     draw.count = 1;
     for (size_t a = 0; a < axes; ++a) {
-      const int64_t start = window.empty() ? 0 : window[2 * a], stop = window.empty() ? size[a] : window[2 * a + 1];
+      const int64_t start = window ? (*window)[2 * a] : 0, stop = window ? (*window)[2 * a + 1] : size[a];
       STD_TORCH_CHECK(0 <= start && start <= stop && stop <= size[a], "window: lies outside of size");
-      starts.push_back(start);
-      extents.push_back(stop - start);
+      shape.push_back(stop - start);
       draw.count *= stop - start;
       draw.window.offset += start * strides[a];
-      STD_TORCH_CHECK(draw.window.push(stop - start, strides[a]), "size: too many dimensions");
+      draw.window.push(stop - start, strides[a]);
     }
   }
 };
 
-Tensor bits(const Tensor& key, int64_t impl, Sizes size, Sizes window, ScalarType dtype) {
+Tensor bits(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_integer(dtype);
   return Plan(key, impl, size, window, dtype).run(Distribution::bits);
 }
 
 template <Distribution distribution>
-Tensor standard(const Tensor& key, int64_t impl, Sizes size, Sizes window, ScalarType dtype) {
+Tensor standard(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
   return Plan(key, impl, size, window, dtype).run(distribution);
 }
 
-Tensor gumbel(const Tensor& key, int64_t impl, Sizes size, Sizes window, bool high, ScalarType dtype) {
+Tensor gumbel(const Tensor& key, int64_t impl, Sizes size, Window window, bool high, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
   return Plan(key, impl, size, window, dtype).run(high ? Distribution::gumbel_high : Distribution::gumbel);
 }
 
-Tensor rademacher(const Tensor& key, int64_t impl, Sizes size, Sizes window, ScalarType dtype) {
+Tensor rademacher(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   STD_TORCH_CHECK(dtype != ScalarType::Bool, "dtype: must be a signed type");
   return Plan(key, impl, size, window, dtype).run(Distribution::rademacher);
 }
@@ -227,7 +231,8 @@ double rounded(double x, ScalarType dtype) {
   }
 }
 
-Tensor uniform(const Tensor& key, int64_t impl, Sizes size, Sizes window, double low, double high, ScalarType dtype) {
+Tensor uniform(const Tensor& key, int64_t impl, Sizes size, Window window, double low, double high, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
   Plan plan(key, impl, size, window, dtype);
   plan.draw.parameter[0].real = rounded(low, dtype);
@@ -236,8 +241,9 @@ Tensor uniform(const Tensor& key, int64_t impl, Sizes size, Sizes window, double
 }
 
 // Tensor parameters hold numbers of `dtype`, in float32 where that is half precision.
-Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window, const Tensor& low, const Tensor& high,
-                      ScalarType dtype) {
+Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& low, const Tensor& high,
+                      int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
   const ScalarType type = dtype == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
   Plan plan(key, impl, size, window, dtype);
@@ -247,7 +253,8 @@ Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window,
 }
 
 // span is the number of values, as an unsigned number; 0 means all of the dtype's.
-Tensor randint(const Tensor& key, int64_t impl, Sizes size, Sizes window, int64_t low, int64_t span, ScalarType dtype) {
+Tensor randint(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t low, int64_t span, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_integer(dtype);
   Plan plan(key, impl, size, window, dtype);
   plan.draw.parameter[0].integer = low;
@@ -255,8 +262,9 @@ Tensor randint(const Tensor& key, int64_t impl, Sizes size, Sizes window, int64_
   return plan.run(Distribution::randint);
 }
 
-Tensor randint_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window, const Tensor& low, const Tensor& span,
-                      ScalarType dtype) {
+Tensor randint_tensor(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& low, const Tensor& span,
+                      int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   require_integer(dtype);
   Plan plan(key, impl, size, window, dtype);
   plan.broadcast(0, low, ScalarType::Long, "minval");
@@ -264,13 +272,13 @@ Tensor randint_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window,
   return plan.run(Distribution::randint);
 }
 
-Tensor bernoulli(const Tensor& key, int64_t impl, Sizes size, Sizes window, double p, bool high) {
+Tensor bernoulli(const Tensor& key, int64_t impl, Sizes size, Window window, double p, bool high) {
   Plan plan(key, impl, size, window, ScalarType::Bool);
   plan.draw.parameter[0].real = p;
   return plan.run(high ? Distribution::bernoulli_high : Distribution::bernoulli);
 }
 
-Tensor bernoulli_tensor(const Tensor& key, int64_t impl, Sizes size, Sizes window, const Tensor& p, bool high) {
+Tensor bernoulli_tensor(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& p, bool high) {
   Plan plan(key, impl, size, window, ScalarType::Bool);
   plan.draw.wide = p.scalar_type() == ScalarType::Double;
   plan.broadcast(0, p, plan.draw.wide ? ScalarType::Double : ScalarType::Float, "p");
@@ -284,13 +292,8 @@ Tensor split(const Tensor& key, int64_t impl, Sizes shape) {
   const bool original = impl_of(impl) == Impl::threefry2x32_original;
   Sizes words = shape;
   words.push_back(2);
-  if (original) return Plan(key, impl, words, {}, ScalarType::UInt32).run(Distribution::bits);
-  Plan plan(key, impl, shape, {}, ScalarType::UInt64);
-  Sizes pairs = plan.batch;
-  pairs.insert(pairs.end(), words.begin(), words.end());
-  plan.result = empty(pairs, ScalarType::UInt32, key);
-  plan.draw.out = plan.result.mutable_data_ptr();
-  return plan.run(Distribution::key_pair);
+  if (original) return Plan(key, impl, words, std::nullopt, ScalarType::UInt32).run(Distribution::bits);
+  return Plan(key, impl, shape, std::nullopt, ScalarType::UInt32, true).run(Distribution::key_pair);
 }
 
 int64_t broadcast_size(int64_t a, int64_t b) {
@@ -392,7 +395,8 @@ void run_in_parallel(int64_t tasks, void (*task)(void*, int64_t), void* context)
   });
 }
 
-Tensor permutation(const Tensor& key, int64_t impl, int64_t n, ScalarType dtype) {
+Tensor permutation(const Tensor& key, int64_t impl, int64_t n, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
   STD_TORCH_CHECK(dtype == ScalarType::Int || dtype == ScalarType::Long, "dtype: must be int32 or int64");
   STD_TORCH_CHECK(n >= 0 && n <= (dtype == ScalarType::Int ? int64_t(INT32_MAX) : int64_t(UINT32_MAX) - 1), "n: out of range");
   const Keys keys = keys_of(key);
@@ -427,20 +431,20 @@ STABLE_TORCH_LIBRARY(torch_threefry, m) {
   m.def("split(Tensor key, int impl, SymInt[] shape) -> Tensor");
   m.def("fold_in(Tensor key, int impl, Tensor data) -> Tensor");
   m.def("fold_in.int(Tensor key, int impl, SymInt data) -> Tensor");
-  m.def("bits(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
-  m.def("uniform(Tensor key, int impl, SymInt[] size, SymInt[] window, float low, float high, ScalarType dtype) -> Tensor");
-  m.def("uniform.tensor(Tensor key, int impl, SymInt[] size, SymInt[] window, Tensor low, Tensor high, ScalarType dtype) -> Tensor");
-  m.def("randint(Tensor key, int impl, SymInt[] size, SymInt[] window, SymInt low, SymInt span, ScalarType dtype) -> Tensor");
-  m.def("randint.tensor(Tensor key, int impl, SymInt[] size, SymInt[] window, Tensor low, Tensor span, ScalarType dtype) -> Tensor");
-  m.def("normal(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
-  m.def("exponential(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
-  m.def("gumbel(Tensor key, int impl, SymInt[] size, SymInt[] window, bool high, ScalarType dtype) -> Tensor");
-  m.def("laplace(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
-  m.def("logistic(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
-  m.def("bernoulli(Tensor key, int impl, SymInt[] size, SymInt[] window, float p, bool high) -> Tensor");
-  m.def("bernoulli.tensor(Tensor key, int impl, SymInt[] size, SymInt[] window, Tensor p, bool high) -> Tensor");
-  m.def("rademacher(Tensor key, int impl, SymInt[] size, SymInt[] window, ScalarType dtype) -> Tensor");
-  m.def("permutation(Tensor key, int impl, SymInt n, ScalarType dtype) -> Tensor");
+  m.def("bits(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("uniform(Tensor key, int impl, SymInt[] size, SymInt[]? window, float low, float high, int dtype) -> Tensor");
+  m.def("uniform.tensor(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor low, Tensor high, int dtype) -> Tensor");
+  m.def("randint(Tensor key, int impl, SymInt[] size, SymInt[]? window, SymInt low, SymInt span, int dtype) -> Tensor");
+  m.def("randint.tensor(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor low, Tensor span, int dtype) -> Tensor");
+  m.def("normal(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("exponential(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("gumbel(Tensor key, int impl, SymInt[] size, SymInt[]? window, bool high, int dtype) -> Tensor");
+  m.def("laplace(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("logistic(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("bernoulli(Tensor key, int impl, SymInt[] size, SymInt[]? window, float p, bool high) -> Tensor");
+  m.def("bernoulli.tensor(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor p, bool high) -> Tensor");
+  m.def("rademacher(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("permutation(Tensor key, int impl, SymInt n, int dtype) -> Tensor");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) {

@@ -96,9 +96,10 @@ def key(seed: int, impl: str = PARTITIONABLE) -> Key:
     return Key(*halves(seed), impl)
 
 
-def block(key: Key, counter: int) -> tuple[int, ...]:
+def block(key: Key, counter: int) -> tuple[int, int]:
     """The cipher at a 64-bit counter, high half first."""
-    return threefry_2x32(halves(counter), key[:2])
+    first, second = threefry_2x32(halves(counter), key[:2])
+    return first, second
 
 
 def split(key: Key, i: int, n: int) -> Key:
@@ -211,6 +212,18 @@ def uniform(
     if not FORMATS[dtype].fused:
         scaled = rounded(scaled, dtype)
     return max(low, rounded(scaled + low, dtype))
+
+
+def uniform_bits(
+    key: Key, i: int, n: int, dtype: str = "float32", minval: float = 0.0, maxval: float = 1.0
+) -> int:
+    """The package's uniform, as bits: JAX's may round up to maxval, ours is then the number below."""
+    value, top = uniform(key, i, n, dtype, minval, maxval), rounded(maxval, dtype)
+    if value < top or top <= rounded(minval, dtype):
+        return encode(value, dtype)
+    if top == 0:
+        return 1 << (FORMATS[dtype].width - 1) | 1
+    return encode(top, dtype) + (-1 if top > 0 else 1)
 
 
 # --- the other samplers

@@ -62,8 +62,8 @@ def refuses(error: type[Exception], call: Callable[[], Any], name: str, *came: s
 
 
 def value(x: Any) -> tuple[str, ...]:
-    """A message may show the value or its type."""
-    return repr(x), type(x).__name__
+    """A message may show the value or name its type."""
+    return repr(x), type(x).__name__, type(x).__name__.lower()
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -289,14 +289,16 @@ def test_window_outside_the_shape(name: str, window: Any) -> None:
 
 
 @each_sampler
-@pytest.mark.parametrize("window", [((0.0, 4), (0, 3)), ((0, None), (0, 3)), 3, ("04", (0, 3))], ids=str)
+@pytest.mark.parametrize("window", [((0.0, 4), (0, 3)), ((0, None), (0, 3)), ((0, "4"), (0, 3))], ids=str)
 def test_window_of_wrong_type(name: str, window: Any) -> None:
     refuses(TypeError, lambda: ELEMENTWISE[name](KEY, (4, 3), window=window), "window")
 
 
 @each_sampler
-def test_window_of_wrong_pairs(name: str) -> None:
-    refuses(ValueError, lambda: ELEMENTWISE[name](KEY, (4, 3), window=((0, 4), (0, 1, 3))), "window")
+@pytest.mark.parametrize("window", [3, (0, 4), ("04", (0, 3)), ((0, 4), (0, 1, 3)), ((0, 4), (1,))], ids=str)
+def test_window_that_is_no_sequence_of_pairs(name: str, window: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="window"):
+        ELEMENTWISE[name](KEY, (4, 3), window=window)
 
 
 @each_sampler
@@ -388,7 +390,7 @@ def test_unknown_mode(mode: str) -> None:
 
 def test_sample_larger_than_the_population() -> None:
     p = torch.ones(3) / 3
-    refuses(ValueError, lambda: random.choice(KEY, 3, (2, 2), replace=False), "shape", "4", "3")
+    refuses(ValueError, lambda: random.choice(KEY, 3, (2, 2), replace=False), "shape", size(2, 2), "3")
     refuses(ValueError, lambda: random.choice(KEY, 3, (4,), replace=False, p=p), "shape", "4", "3")
     refuses(
         ValueError,
@@ -406,7 +408,7 @@ def test_weights_of_wrong_shape(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "a", [0, torch.zeros(0), torch.zeros(2, 0, 3), -3], ids=["0", "(0,)", size(2, 0, 3), "-3"]
+    "a", [0, torch.zeros(0), torch.zeros(2, 0, 3), -3], ids=["0", "empty", "empty matrix", "-3"]
 )
 def test_choice_from_nothing(a: Any) -> None:
     axis = 1 if isinstance(a, torch.Tensor) and a.ndim > 1 else 0
@@ -493,6 +495,13 @@ def test_methods_of_wrong_dtypes() -> None:
     refuses(TypeError, lambda: KEY.rand(3, dtype=torch.int32), "dtype", "int32")
     refuses(TypeError, lambda: KEY.randn(3, dtype=torch.int64), "dtype", "int64")
     refuses(TypeError, lambda: KEY.randperm(3, dtype=torch.bool), "dtype", "bool")
+
+
+def test_more_items_than_the_dtype_can_number() -> None:
+    refuses(ValueError, lambda: KEY.randperm(300, dtype=torch.uint8), "n", "300", "uint8")
+    refuses(ValueError, lambda: random.choice(KEY, 2**31 + 1, (3,)), "a", str(2**31 + 1), "int32")
+    assert sorted(KEY.randperm(256, dtype=torch.uint8).tolist()) == list(range(256))
+    assert int(random.choice(KEY, 2**40, (99,), index_dtype=torch.int64).max()) > 2**32
 
 
 # --- nothing to draw

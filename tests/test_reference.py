@@ -92,8 +92,8 @@ def check_permutation(case: Case, key: reference.Key) -> list[Any]:
     if isinstance(x, int):
         return reference.permutation(key, x)
     if case.kwargs.get("independent"):
-        return x.ravel()[reference.shuffled(key, x.shape, axis % x.ndim)].tolist()
-    return np.take(x, reference.permutation(key, x.shape[axis]), axis).ravel().tolist()
+        return list(x.ravel()[reference.shuffled(key, x.shape, axis % x.ndim)])
+    return list(np.take(x, reference.permutation(key, x.shape[axis]), axis).ravel())
 
 
 CHECKS = {

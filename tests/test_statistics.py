@@ -388,8 +388,10 @@ def test_long_permutation_puts_an_item_anywhere(impl: str) -> None:
     assert torch.equal(rows.sort(1).values, torch.arange(n, dtype=rows.dtype).expand(100, n))
     where = rows.to(torch.int64).argsort(1)  # row: where each item went
     assert plausible(chi_square(counts(where[:, :50] // 100, 20)))
-    fixed = int((rows == torch.arange(n)).sum())  # of one permutation about Poisson with mean 1
+    fixed = int((rows == torch.arange(n)).sum())  # about Poisson with mean 1 a row
     assert 2 * min(stats.poisson.cdf(fixed, 100), stats.poisson.sf(fixed - 1, 100)) > LEAST
+    ascents = int((rows[:, 1:] > rows[:, :-1]).sum())  # more of them where ties keep their order
+    assert normal_p((ascents - 50 * (n - 1)) / math.sqrt(100 * (n + 1) / 12)) > LEAST
 
 
 @each_impl

@@ -3,7 +3,6 @@ is accepted, before anything is computed."""
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -45,13 +44,18 @@ def sizes(name: str, value: Any) -> Shape:
     """A sequence of non-negative ints whose product is an element count."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"{name} must be a tuple of ints such as (2, 3), got {describe(value)}")
-    shape = [integer(name, s) for s in value]
-    for s in shape:
-        if s < 0:
+    count = 1
+    plain = True
+    for size in value:
+        if type(size) is not int:
+            plain = False
+            size = integer(name, size)
+        if size < 0:
             raise ValueError(f"{name} must not have negative sizes, got {tuple(value)}")
-    if math.prod(shape) > MAX_ELEMENTS:
+        count *= size
+    if count > MAX_ELEMENTS:
         raise ValueError(f"{name} may have up to 2^63-1 elements, got {tuple(value)}")
-    return shape
+    return value if plain else [integer(name, size) for size in value]
 
 
 def one_of(name: str, value: Any, accepted: Collection[Any]) -> None:
@@ -60,19 +64,19 @@ def one_of(name: str, value: Any, accepted: Collection[Any]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}")
 
 
-def dtype(value: Any, default: torch.dtype, accepted: dict[torch.dtype, int]) -> torch.dtype:
+def dtype(value: Any, default: torch.dtype, accepted: Collection[torch.dtype]) -> torch.dtype:
     """The dtype, or the default for None."""
     if value is None:
         return default
-    if not isinstance(value, torch.dtype) or value not in accepted:
-        raise TypeError(f"dtype must be one of {', '.join(map(str, accepted))}, got {value!r}")
-    return value
+    if isinstance(value, torch.dtype) and value in accepted:
+        return value
+    raise TypeError(f"dtype must be one of {', '.join(map(str, accepted))}, got {value!r}")
 
 
-def window(value: Window | None, size: Shape) -> list[int]:
-    """A window as a flat list of starts and stops; empty for None."""
+def window(value: Window | None, size: Shape) -> list[int] | None:
+    """A window as a flat list of starts and stops."""
     if value is None:
-        return []
+        return None
     if not isinstance(value, (tuple, list)) or len(value) != len(size):
         raise ValueError(
             f"window must have one (start, stop) for each of the {len(size)} dimensions of shape {tuple(size)}, "

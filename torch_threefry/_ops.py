@@ -2,8 +2,8 @@
 
 Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor
 ``(*batch, 2)``, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
-for each dimension of it (or empty for all of it). The result has shape ``(*batch, *window extents)``;
-tensor parameters broadcast over it.
+for each dimension of it (or None for all of it), ``dtype`` a number of ``DTYPE_CODES``. The result has shape
+``(*batch, *window extents)``; tensor parameters broadcast over it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,24 @@ from torch import Tensor
 from . import _C
 
 cpu_instruction_set: Callable[[], str] = _C.cpu_instruction_set
+
+# libtorch's numbers for its dtypes, which are part of its ABI. torch parses an int argument several
+# microseconds faster than a dtype.
+DTYPE_CODES = {
+    torch.uint8: 0,
+    torch.int8: 1,
+    torch.int16: 2,
+    torch.int32: 3,
+    torch.int64: 4,
+    torch.float16: 5,
+    torch.float32: 6,
+    torch.float64: 7,
+    torch.bfloat16: 15,
+    torch.uint16: 27,
+    torch.uint32: 28,
+    torch.uint64: 29,
+}
+_DTYPES = {code: dtype for dtype, code in DTYPE_CODES.items()}
 
 _namespace = torch.ops.torch_threefry
 
@@ -43,20 +61,23 @@ _DRAWS = (bits, uniform, uniform_tensor, randint, randint_tensor, normal, expone
 _BOOLEAN_DRAWS = (bernoulli, bernoulli_tensor)
 
 
-def window_extents(size: Sequence[int], window: Sequence[int]) -> Sequence[int]:
-    """The shape of a window: its own extents, or ``size`` if there is none."""
-    return [stop - start for start, stop in zip(window[::2], window[1::2])] if window else size
-
-
 # ---- Fake kernels: shapes and dtypes without the numbers ----
 
 
-def _fake_draw(key: Tensor, impl: int, size: Sequence[int], window: Sequence[int], *parameters: Any) -> Tensor:
-    return key.new_empty((*key.shape[:-1], *window_extents(size, window)), dtype=parameters[-1])
+Window = Sequence[int] | None
 
 
-def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Sequence[int], *parameters: Any) -> Tensor:
-    return _fake_draw(key, impl, size, window, torch.bool)
+def _fake(key: Tensor, size: Sequence[int], window: Window, dtype: torch.dtype) -> Tensor:
+    extents = size if window is None else [stop - start for start, stop in zip(window[::2], window[1::2])]
+    return key.new_empty((*key.shape[:-1], *extents), dtype=dtype)
+
+
+def _fake_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
+    return _fake(key, size, window, _DTYPES[parameters[-1]])
+
+
+def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
+    return _fake(key, size, window, torch.bool)
 
 
 def _fake_threefry(counter: Tensor, key: Tensor, rounds: int) -> Tensor:
@@ -75,8 +96,8 @@ def _fake_fold_in_int(key: Tensor, impl: int, data: int) -> Tensor:
     return key.new_empty(key.shape)
 
 
-def _fake_permutation(key: Tensor, impl: int, n: int, dtype: torch.dtype) -> Tensor:
-    return key.new_empty((*key.shape[:-1], n), dtype=dtype)
+def _fake_permutation(key: Tensor, impl: int, n: int, dtype: int) -> Tensor:
+    return key.new_empty((*key.shape[:-1], n), dtype=_DTYPES[dtype])
 
 
 # ---- vmap rules: a mapped dimension of a key is one more dimension of its batch ----
@@ -151,7 +172,7 @@ class _Uniform(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(key: Tensor, impl: int, size: Any, window: Any, low: Tensor, high: Tensor, dtype: torch.dtype) -> Tensor:
+    def forward(key: Tensor, impl: int, size: Any, window: Any, low: Tensor, high: Tensor, dtype: int) -> Tensor:
         return uniform_tensor(key, impl, size, window, low, high, dtype)
 
     @staticmethod
@@ -164,7 +185,7 @@ class _Uniform(torch.autograd.Function):
     def _slopes(ctx: Any) -> tuple[Tensor, Tensor]:
         """The derivatives of the draw in low and in high."""
         key, low, high = ctx.saved_tensors
-        u = uniform(key, ctx.impl, ctx.size, ctx.window, 0.0, 1.0, low.dtype)
+        u = uniform(key, ctx.impl, ctx.size, ctx.window, 0.0, 1.0, DTYPE_CODES[low.dtype])
         in_high = torch.where(low < high, u, 0.0)
         return 1 - in_high, in_high
 
@@ -189,7 +210,7 @@ class _UniformForwardMode(_Uniform):
 
 
 def uniform_between(
-    key: Tensor, impl: int, size: Sequence[int], window: Sequence[int], low: Tensor, high: Tensor, dtype: torch.dtype
+    key: Tensor, impl: int, size: Sequence[int], window: Window, low: Tensor, high: Tensor, dtype: int
 ) -> Tensor:
     """Uniform draws with tensor bounds, differentiable in them."""
     function = _Uniform if torch.compiler.is_compiling() else _UniformForwardMode

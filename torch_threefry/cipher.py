@@ -54,19 +54,21 @@ def threefry(counter: Tensor, key: Tensor, rounds: int = 20) -> Tensor:
     return result
 
 
-def threefry_2x32(keypair: Tensor, count: Tensor) -> Tensor:
+def threefry_2x32(keypair: Tensor | tuple[Tensor, Tensor], count: Tensor) -> Tensor:
     """Hash an array of counts as JAX's original streams do (``jax.extend.random.threefry_2x32``).
 
     The counts, flattened (an odd number of them with a zero appended), are cut into halves: the first are
     the blocks' first words, the second their second words. The outputs are joined in the same way.
 
     Args:
-        keypair: uint32 tensor of shape ``(2,)``.
+        keypair: uint32 tensor of shape ``(2,)``, or a pair of uint32 tensors of one element.
         count: uint32 tensor of any shape.
 
     Returns:
         uint32 tensor of ``count``'s shape.
     """
+    if isinstance(keypair, (tuple, list)) and len(keypair) == 2 and all(isinstance(k, Tensor) for k in keypair):
+        keypair = torch.cat([k.reshape(-1) for k in keypair])
     for name, value in (("keypair", keypair), ("count", count)):
         if not isinstance(value, Tensor) or value.dtype != torch.uint32:
             raise TypeError(f"{name} must be a uint32 tensor, got {_check.describe(value)}")

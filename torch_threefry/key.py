@@ -211,7 +211,7 @@ class Key:
         """A permutation of 0..n-1, as ``torch.randperm``: shape ``(*batch, n)``, n below 2^32."""
         check_permutation_size(self, n)
         drawn = dtype if dtype in (torch.int32, torch.int64) and n < 2**31 else torch.int64
-        result: Tensor = _ops.permutation(self.data, IMPL_NUMBERS[self.impl], n, drawn)
+        result: Tensor = _ops.permutation(self.data, IMPL_NUMBERS[self.impl], n, _ops.DTYPE_CODES[drawn])
         return result.to(dtype)
 
 

@@ -59,6 +59,10 @@ __all__ = [
     "wrap_key_data",
 ]
 
+# What every elementwise draw's operator begins with: key data, impl, size, window.
+_Arguments = tuple[Tensor, int, Shape, list[int] | None]
+
+_CODES = _ops.DTYPE_CODES
 _INDEX_DTYPES = {torch.int32: 32, torch.int64: 64}
 
 # ---- Keys ----
@@ -160,12 +164,15 @@ def _key(value: Any) -> Key:
 
 def _prepare(
     key: Any, shape: Any, window: Window | None, words: int | float
-) -> tuple[Tensor, int, Shape, list[int]]:
-    """The arguments that every elementwise draw's operator begins with; ``words`` are 32-bit words an element."""
-    key = _key(key)
+) -> _Arguments:
+    """Check a draw's arguments; an element takes ``words`` 32-bit words."""
+    if not isinstance(key, Key):
+        _key(key)
     size = _check.sizes("shape", shape)
-    check_words(key, size, words)
-    return key.data, IMPL_NUMBERS[key.impl], size, _check.window(window, size)
+    number = IMPL_NUMBERS[key.impl]
+    if number:
+        check_words(key, size, words)
+    return key.data, number, size, None if window is None else _check.window(window, size)
 
 
 def bits(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None) -> Tensor:
@@ -179,7 +186,7 @@ def bits(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, windo
         ``split(key, n)``: use a key for one of the two.
     """
     dtype = _check.dtype(dtype, torch.uint32, _check.UNSIGNED)
-    return _ops.bits(*_prepare(key, shape, window, _check.UNSIGNED[dtype] / 32), dtype)
+    return _ops.bits(*_prepare(key, shape, window, _check.UNSIGNED[dtype] / 32), _CODES[dtype])
 
 
 def uniform(
@@ -207,10 +214,12 @@ def uniform(
     width = 8 if dtype == torch.bfloat16 else _check.FLOATS[dtype]
     arguments = _prepare(key, shape, window, width / 32)
     if not isinstance(minval, Tensor) and not isinstance(maxval, Tensor):
-        return _ops.uniform(*arguments, _real("minval", minval), _real("maxval", maxval), dtype)
-    low = _float_parameter("minval", minval, dtype, key, arguments)
-    high = _float_parameter("maxval", maxval, dtype, key, arguments)
-    return _ops.uniform_between(*arguments, low, high, dtype)
+        low = minval if type(minval) is float else _real("minval", minval)
+        high = maxval if type(maxval) is float else _real("maxval", maxval)
+        return _ops.uniform(*arguments, low, high, _CODES[dtype])
+    low_tensor = _float_parameter("minval", minval, dtype, key, arguments)
+    high_tensor = _float_parameter("maxval", maxval, dtype, key, arguments)
+    return _ops.uniform_between(*arguments, low_tensor, high_tensor, _CODES[dtype])
 
 
 def _real(name: str, value: Any) -> float:
@@ -222,22 +231,23 @@ def _real(name: str, value: Any) -> float:
         raise TypeError(f"{name} must be a number or a tensor, got {_check.describe(value)}") from None
 
 
-def _windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int]) -> Tensor:
+def _windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int] | None) -> Tensor:
     """A parameter of the whole draw, cut to the window."""
     if value.device != key.device:
         if value.dim() > 0:
             raise ValueError(f"{name} must lie on the key's device {key.device}, got {value.device}")
         value = value.to(key.device)
     _check.broadcasts(name, value, (*key.shape, *size))
-    for axis in range(min(value.dim(), len(window) // 2)):
-        start, stop = window[len(window) - 2 * axis - 2], window[len(window) - 2 * axis - 1]
-        if value.shape[-1 - axis] != 1:
-            value = value.narrow(-1 - axis, start, stop - start)
+    if window is not None:
+        for axis in range(-1, -1 - min(value.dim(), len(size)), -1):
+            start, stop = window[2 * axis], window[2 * axis + 1]
+            if value.shape[axis] != 1:
+                value = value.narrow(axis, start, stop - start)
     return value
 
 
 def _float_parameter(
-    name: str, value: Any, dtype: torch.dtype, key: Key, arguments: tuple[Tensor, int, Shape, list[int]]
+    name: str, value: Any, dtype: torch.dtype, key: Key, arguments: _Arguments
 ) -> Tensor:
     """A parameter rounded to the draw's dtype, held in float64 for float64 and in float32 otherwise."""
     held = torch.float64 if dtype == torch.float64 else torch.float32
@@ -279,52 +289,41 @@ def randint(
         low = min(max(_check.integer("minval", minval), info.min), info.max)
         span = max(min(_check.integer("maxval", maxval), info.max + 1) - low, 1)
         # All 2^64 values are written as a span of 0.
-        return _ops.randint(*arguments, as_int64(low), as_int64(span % 2**64), dtype)
-    low_bound, high_bound = _Bound("minval", minval, dtype, key), _Bound("maxval", maxval, dtype, key)
-    span_tensor = high_bound.minus(low_bound)
+        return _ops.randint(*arguments, as_int64(low), as_int64(span % 2**64), _CODES[dtype])
+    low_tensor, span_tensor = _range(minval, maxval, dtype, key.device)
     size, flat = arguments[2], arguments[3]
-    return _ops.randint_tensor(
-        *arguments,
-        _windowed("minval", low_bound.bits, key, size, flat),
-        _windowed("maxval", span_tensor, key, size, flat),
-        dtype,
-    )
+    low_tensor = _windowed("minval", low_tensor, key, size, flat)
+    span_tensor = _windowed("maxval", span_tensor, key, size, flat)
+    return _ops.randint_tensor(*arguments, low_tensor, span_tensor, _CODES[dtype])
 
 
-class _Bound:
-    """A bound of randint clipped to [min, max + 1] of a dtype, as the low 64 bits of a number, with a mark where
-    that number is max + 1."""
+_INT64_MIN = -(2**63)
 
-    def __init__(self, name: str, value: int | Tensor, dtype: torch.dtype, key: Key) -> None:
-        info = torch.iinfo(dtype)
-        self.unsigned = dtype == torch.uint64
-        if not isinstance(value, Tensor):
-            clipped = min(max(_check.integer(name, value), info.min), info.max + (name == "maxval"))
-            above = clipped == info.max + 1
-            self.bits = torch.tensor(as_int64(clipped - above) + above, dtype=torch.int64, device=key.device) if not above or info.bits < 64 else torch.tensor(as_int64(info.max), device=key.device) + 1
-            self.above = torch.tensor(above, device=key.device)
-            return
-        if value.dtype not in _check.INTEGERS:
-            raise TypeError(f"{name} must be an int or an integer tensor, got {_check.describe(value)}")
-        bits = as_int64_tensor(value)
-        # A uint64 of 2^63 or more reads as negative here.
-        huge = (bits < 0) if value.dtype == torch.uint64 else torch.zeros_like(bits, dtype=torch.bool)
-        if self.unsigned:
-            self.bits = bits if value.dtype == torch.uint64 else bits.clamp(min=0)
-            self.above = torch.zeros_like(huge)
-            return
-        top = info.max + (name == "maxval")
-        largest = torch.iinfo(torch.int64).max
-        self.above = (huge | (bits > info.max)) & (name == "maxval")
-        bits = bits.masked_fill(huge, largest).clamp(info.min, min(top, largest))
-        self.bits = torch.where(self.above, bits.clamp(max=info.max) + 1, bits)
 
-    def minus(self, low: _Bound) -> Tensor:
-        """The number of values from a lower bound on: at least 1; all 2^64 are written as 0."""
-        # Flipping the sign bit makes signed comparison an unsigned one.
-        flip = torch.iinfo(torch.int64).min if self.unsigned else 0
-        some = self.above | ((self.bits ^ flip) > (low.bits ^ flip))
-        return torch.where(some, self.bits - low.bits, 1)
+def _range(minval: int | Tensor, maxval: int | Tensor, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The lower bound and the number of values (all 2^64 written as 0), as the low 64 bits of each."""
+    low, _ = _clip_bound("minval", minval, dtype, device)
+    high, above = _clip_bound("maxval", maxval, dtype, device)
+    span = torch.where(above | (high > low), high - low + above, 1)
+    return low ^ (_INT64_MIN if dtype == torch.uint64 else 0), span
+
+
+def _clip_bound(name: str, value: int | Tensor, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+    """A bound clipped to the dtype's range, and whether it was above it. Of uint64, the first bit is flipped:
+    the order of the int64 is then that of the numbers."""
+    info = torch.iinfo(dtype)
+    flip = _INT64_MIN if dtype == torch.uint64 else 0
+    if not isinstance(value, Tensor):
+        number = _check.integer(name, value)
+        clipped = as_int64(min(max(number, info.min), info.max)) ^ flip
+        return torch.tensor(clipped, device=device), torch.tensor(number > info.max, device=device)
+    if value.dtype not in _check.INTEGERS:
+        raise TypeError(f"{name} must be an int or an integer tensor, got {_check.describe(value)}")
+    bits = as_int64_tensor(value)
+    huge = bits < 0 if value.dtype == torch.uint64 else torch.zeros_like(bits, dtype=torch.bool)  # 2^63 or more
+    if dtype == torch.uint64:
+        return (bits if value.dtype == torch.uint64 else bits.clamp(min=0)) ^ flip, torch.zeros_like(huge)
+    return bits.masked_fill(huge, info.max).clamp(info.min, info.max), huge | (bits > info.max)
 
 
 # ---- Continuous distributions: location 0, scale 1 ----
@@ -332,7 +331,7 @@ class _Bound:
 
 def _standard(op: Any, key: Key, shape: Shape, dtype: torch.dtype | None, window: Window | None) -> Tensor:
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
-    result: Tensor = op(*_prepare(key, shape, window, 2 if dtype == torch.float64 else 1), dtype)
+    result: Tensor = op(*_prepare(key, shape, window, 2 if dtype == torch.float64 else 1), _CODES[dtype])
     return result
 
 
@@ -379,7 +378,7 @@ def gumbel(
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
     high = _high(mode)
     words = (2 if dtype == torch.float64 else 1) * (2 if high else 1)
-    return _ops.gumbel(*_prepare(key, shape, window, words), high, dtype)
+    return _ops.gumbel(*_prepare(key, shape, window, words), high, _CODES[dtype])
 
 
 def _high(mode: Any) -> bool:
@@ -458,7 +457,7 @@ def rademacher(
         dtype: a signed integer or floating dtype; int32 by default.
     """
     dtype = _check.dtype(dtype, torch.int32, _SIGNED_OR_FLOAT)
-    return _ops.rademacher(*_prepare(key, shape, window, 1), dtype)
+    return _ops.rademacher(*_prepare(key, shape, window, 1), _CODES[dtype])
 
 
 # ---- Orders and selections ----
@@ -483,13 +482,13 @@ def permutation(key: Key, x: int | Tensor, axis: int = 0, independent: bool = Fa
             raise ValueError(f"x must satisfy 0 <= x < 2^31, got {n}; Key.randperm takes more")
         _check_axis(axis, 1)
         check_words(key, (n,), 1)
-        return _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, torch.int32)
+        return _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int32])
     axis = _check_axis(axis, x.dim(), x)
     if independent and x.dim() > 1:
         return shuffle(key, x, axis)
     n = x.shape[axis]
     check_permutation_size(key, n)
-    return _take(x, _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, torch.int64), axis)
+    return _take(x, _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int64]), axis)
 
 
 def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
@@ -509,7 +508,7 @@ def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
         key, subkey = children[..., 0], children[..., 1]
         # torch sorts signed numbers: flipping the first bit keeps the order.
         words = bits(subkey, tuple(x.shape[key.ndim :])).view(torch.int32) ^ torch.iinfo(torch.int32).min
-        order = order.gather(axis, words.sort(axis, stable=True).indices)
+        order = order.gather(axis, words.sort(dim=axis, stable=True).indices)
     if x.dtype in (torch.uint16, torch.uint32, torch.uint64):  # which torch cannot gather
         signed = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}[x.dtype]
         return x.view(signed).gather(axis, order).view(x.dtype)
@@ -581,7 +580,7 @@ def choice(
         index = randint(key, size, 0, n, index_dtype)
     elif p is None:
         check_permutation_size(key, n)
-        index = _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, torch.int64)[..., :draws]
+        index = _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int64])[..., :draws]
     else:
         weights = _weights(p, n, key)
         if replace:

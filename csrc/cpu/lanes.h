@@ -23,6 +23,14 @@ template <class Word>
 struct Lanes {
   Word lane[kLanes];
 
+  // Loops, not memcpy, which g++ cuts into smaller moves than the vectors that then wait for them.
+  TTF_HD void load(const Word* from) {
+    for (int l = 0; l < kLanes; ++l) lane[l] = from[l];
+  }
+  TTF_HD void store(Word* to) const {
+    for (int l = 0; l < kLanes; ++l) to[l] = lane[l];
+  }
+
   TTF_HD Lanes& operator+=(const Lanes& other) {
     for (int l = 0; l < kLanes; ++l) lane[l] += other.lane[l];
     return *this;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdint.h>
-#include <string.h>
 
 #include "../distributions/distribution.h"
 #include "../streams.h"
@@ -67,11 +66,11 @@ template <class KeyOf>
 TTF_HD void encrypt_bundles(int count, Blocks& blocks, KeyOf key_of) {
   for (int base = 0; base < count; base += kLanes) {
     Lanes<uint32_t> block[2];
-    memcpy(block[0].lane, blocks.word0 + base, sizeof(block[0]));
-    memcpy(block[1].lane, blocks.word1 + base, sizeof(block[1]));
+    block[0].load(blocks.word0 + base);
+    block[1].load(blocks.word1 + base);
     key_of(base, block);
-    memcpy(blocks.word0 + base, block[0].lane, sizeof(block[0]));
-    memcpy(blocks.word1 + base, block[1].lane, sizeof(block[1]));
+    block[0].store(blocks.word0 + base);
+    block[1].store(blocks.word1 + base);
   }
 }
 
@@ -84,8 +83,8 @@ TTF_NOINLINE inline void encrypt(const Run& run, int count, Blocks& blocks) {
 TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks) {
   encrypt_bundles(count, blocks, [&gather](int base, Lanes<uint32_t>(&block)[2]) {
     Lanes<uint32_t> key[2];
-    memcpy(key[0].lane, gather.key0 + base, sizeof(key[0]));
-    memcpy(key[1].lane, gather.key1 + base, sizeof(key[1]));
+    key[0].load(gather.key0 + base);
+    key[1].load(gather.key1 + base);
     threefry<uint32_t, 2>(block, key, kRounds);
   });
 }

@@ -10,7 +10,7 @@ template <class T>
 struct Gumbel : FloatDistribution<T> {
   TTF_HD static T value(typename Format<T>::Word word) {
     const T u = uniform_between(unit(word), Format<T>::tiny, T(1));
-    return -numerics::log(-numerics::log(u));
+    return -numerics::log_of_normal(-numerics::log_of_normal(u));
   }
 };
 
@@ -26,7 +26,7 @@ struct GumbelHigh : FloatDistribution<T> {
     const T step = Format<T>::epsneg * 2;  // 2^-mantissa
     const T filled = high + step * unit(low_word) + Format<T>::tiny;
     const T x = high >= T(0.5) ? high : filled;
-    return -numerics::log(-numerics::log1p(-x));
+    return -numerics::log_of_normal(-numerics::log1p(-x));
   }
 };
 

@@ -37,7 +37,7 @@ struct UniformHalf {
   TTF_HD static float round(float x) { return Half::widen(Half::narrow(x)); }
 
   TTF_HD static uint16_t value(Word word, float low, float high) {
-    const float u = float(word >> Half::spare_bits) * Half::unit_step;
+    const float u = float(int32_t(word) >> Half::spare_bits) * Half::unit_step;
     const float x = round(round(u * round(high - low)) + low);
     const uint16_t bits = Half::narrow(high);
     const float before = Half::widen(uint16_t(high > 0 ? bits - 1 : bits + 1));
