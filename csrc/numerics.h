@@ -153,6 +153,13 @@ TTF_HD T log1p_rational(T x) {
   return x + fma(x2, T(-0.5), (x * x2) * (p / q));
 }
 
+// For x > -1 where 1 + x is a normal, finite number.
+template <class T>
+TTF_HD T log1p_regular(T x) {
+  constexpr T sqrt2_minus_1 = T(0.41421356237309504880);
+  return abs(x) < sqrt2_minus_1 ? log1p_rational(x) : log_of_normal(x + 1);
+}
+
 template <class T>
 TTF_HD T log1p_of(T x) {
   constexpr T sqrt2_minus_1 = T(0.41421356237309504880);
@@ -168,19 +175,18 @@ TTF_HD double log1p(double x) { return log1p_of(x); }
 // polynomial in w = -log(1 - x^2), with other polynomials in sqrt(w) for the tails. As in XLA, x^2 is
 // rounded before it is subtracted from 1; near |x| = 1 that rounding is most of the error.
 
-TTF_HD float erf_inv(float x) {
-  const float w = -log1p(x * -x);
+// For |x| < 1, with w = -log1p(x * -x).
+TTF_HD float erf_inv_regular(float x, float w) {
   const float centre = polynomial(
       w - 2.5f, 2.81022636e-08f, 3.43273939e-07f, -3.5233877e-06f, -4.39150654e-06f, 0.00021858087f,
       -0.00125372503f, -0.00417768164f, 0.246640727f, 1.50140941f);
   const float tail = polynomial(
       sqrt(w) - 3.0f, -0.000200214257f, 0.000100950558f, 0.00134934322f, -0.00367342844f, 0.00573950773f,
       -0.0076224613f, 0.00943887047f, 1.00167406f, 2.83297682f);
-  return x * (abs(x) == 1.0f ? __builtin_inff() : w < 5.0f ? centre : tail);
+  return x * (w < 5.0f ? centre : tail);
 }
 
-TTF_HD double erf_inv(double x) {
-  const double w = -log1p(x * -x);
+TTF_HD double erf_inv_regular(double x, double w) {
   const double root = sqrt(w);
   const double centre = polynomial(
       w - 3.125, -3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18,
@@ -205,8 +211,16 @@ TTF_HD double erf_inv(double x) {
       -9.9298272942317002539e-07, 4.5260625972231537039e-06, -1.9681778105531670567e-05,
       7.5995277030017761139e-05, -0.00021503011930044477347, -0.00013871931833623122026,
       1.0103004648645343977, 4.8499064014085844221);
-  return x * (abs(x) == 1.0 ? __builtin_inf() : w < 6.25 ? centre : w < 16.0 ? tail : far_tail);
+  return x * (w < 6.25 ? centre : w < 16.0 ? tail : far_tail);
 }
+
+template <class T>
+TTF_HD T erf_inv_of(T x) {
+  return abs(x) == 1 ? x * T(__builtin_inff()) : erf_inv_regular(x, -log1p(x * -x));
+}
+
+TTF_HD float erf_inv(float x) { return erf_inv_of(x); }
+TTF_HD double erf_inv(double x) { return erf_inv_of(x); }
 
 // ---- Half precision ----
 

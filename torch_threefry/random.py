@@ -588,7 +588,7 @@ def choice(
         else:
             score = gumbel(key, (n,), weights.dtype, "high" if high else "low") + weights.double().log().to(weights.dtype)
             index = _largest(score, draws)
-    index = index.reshape(*key.shape, *size)
+    index = index.reshape((*key.shape, *size))
     if isinstance(a, Tensor):
         return _take(a, index, axis, len(size))
     return index.to(index_dtype)
@@ -676,4 +676,4 @@ def categorical(
     whole.insert(axis, n)
     noise = gumbel(key, tuple(whole), logits.dtype, mode).movedim(at, -1)
     best = _largest(noise + logits, k)  # B + rows + (k,)
-    return best.movedim(-1, key.ndim).reshape(*key.shape, *size).to(index_dtype)
+    return best.movedim(-1, key.ndim).reshape((*key.shape, *size)).to(index_dtype)

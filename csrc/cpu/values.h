@@ -55,10 +55,24 @@ void transform(int count, typename D::Out* __restrict out, Inputs... inputs) {
   for (int i = 0; i < count; ++i) out[i] = D::value(inputs[i]...);
 }
 
+template <class D>
+void transform_in_steps(int count, typename D::Out* __restrict out, const typename D::Word* words) {
+  using T = typename D::Parameter;
+  alignas(64) T v[kBlock], w[kBlock];
+  for (int i = 0; i < count; ++i) {
+    const auto step = D::begin(words[i]);
+    v[i] = step.v;
+    w[i] = step.w;
+  }
+  for (int i = 0; i < count; ++i) out[i] = D::finish(typename D::Step{v[i], w[i]});
+}
+
 template <class D, class... Parameters>
 void transform_words(int count, typename D::Out* out, const void* words0, const void* words1, Parameters... parameters) {
   const auto* first = static_cast<const typename D::Word*>(words0);
-  if constexpr (D::kWords == Words::one) {
+  if constexpr (HasSteps<D>::value) {
+    transform_in_steps<D>(count, out, first);
+  } else if constexpr (D::kWords == Words::one) {
     transform<D>(count, out, first, parameters...);
   } else {
     transform<D>(count, out, first, static_cast<const typename D::Word*>(words1), parameters...);

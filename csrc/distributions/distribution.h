@@ -6,6 +6,8 @@
 //   Parameter   the type of its parameters, and kParameters, how many it has
 //   kWords      which words of the streams an element takes
 //   value(word..., parameter...)  the transform, branch-free where that is possible
+// A long transform may state it in two steps besides, finish(begin(word)), Step {v, w} being what goes from
+// one to the other. A loop over each keeps a processor busier than one over their chain of dependences.
 #pragma once
 
 #include <stdint.h>
@@ -74,6 +76,10 @@ struct AsFloat16 : D {
   TTF_HD static Out value(Args... args) {
     return numerics::to_float16_bits(D::value(args...));
   }
+  template <class Step>
+  TTF_HD static Out finish(Step step) {
+    return numerics::to_float16_bits(D::finish(step));
+  }
 };
 template <class D>
 struct AsBFloat16 : D {
@@ -82,6 +88,20 @@ struct AsBFloat16 : D {
   TTF_HD static Out value(Args... args) {
     return numerics::to_bfloat16_bits(D::value(args...));
   }
+  template <class Step>
+  TTF_HD static Out finish(Step step) {
+    return numerics::to_bfloat16_bits(D::finish(step));
+  }
+};
+
+// Whether a distribution states its transform in steps.
+template <class D, class = void>
+struct HasSteps {
+  static constexpr bool value = false;
+};
+template <class D>
+struct HasSteps<D, decltype(void(sizeof(typename D::Step)))> {
+  static constexpr bool value = true;
 };
 
 // The common case: a float of type T from one word of its width, no parameters.

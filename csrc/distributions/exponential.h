@@ -7,7 +7,7 @@ TTF_NAMESPACE_BEGIN
 
 template <class T>
 struct Exponential : FloatDistribution<T> {
-  TTF_HD static T value(typename Format<T>::Word word) { return -numerics::log1p(-unit(word)); }
+  TTF_HD static T value(typename Format<T>::Word word) { return -numerics::log1p_regular(-unit(word)); }
 };
 
 TTF_NAMESPACE_END

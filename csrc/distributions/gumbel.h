@@ -26,7 +26,7 @@ struct GumbelHigh : FloatDistribution<T> {
     const T step = Format<T>::epsneg * 2;  // 2^-mantissa
     const T filled = high + step * unit(low_word) + Format<T>::tiny;
     const T x = high >= T(0.5) ? high : filled;
-    return -numerics::log_of_normal(-numerics::log1p(-x));
+    return -numerics::log_of_normal(-numerics::log1p_regular(-x));
   }
 };
 

@@ -10,7 +10,7 @@ struct Laplace : FloatDistribution<T> {
   TTF_HD static T value(typename Format<T>::Word word) {
     const T v = uniform_between(unit(word), T(-1) + Format<T>::epsneg, T(1));
     const T sign = v > 0 ? T(1) : (v < 0 ? T(-1) : v);
-    return sign * numerics::log1p(-numerics::abs(v));
+    return sign * numerics::log1p_regular(-numerics::abs(v));
   }
 };
 

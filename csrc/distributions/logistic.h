@@ -9,7 +9,7 @@ template <class T>
 struct Logistic : FloatDistribution<T> {
   TTF_HD static T value(typename Format<T>::Word word) {
     const T v = uniform_between(unit(word), Format<T>::tiny, T(1));
-    return numerics::log(v) - numerics::log1p(-v);
+    return numerics::log_of_normal(v) - numerics::log1p_regular(-v);
   }
 };
 
