@@ -53,6 +53,7 @@ def arguments(case: Case) -> dict[str, Any]:
 
 
 def key_of(case: Case) -> Key:
+    assert case.seed is not None
     key = random.key(case.seed, impl=case.impl)
     return key if case.batch is None else random.split(key, case.batch)
 
@@ -99,7 +100,8 @@ def draw_with_wide_types(case: Case) -> torch.Tensor:
         return (2 * coin - 1).to(kwargs["dtype"])
     if case.fn == "choice" and kwargs.get("p") is None and kwargs.get("replace", True):
         kwargs["index_dtype"] = torch.int64
-    return getattr(random, case.fn)(key, **kwargs)
+    draw: torch.Tensor = getattr(random, case.fn)(key, **kwargs)
+    return draw
 
 
 @pytest.mark.parametrize("case", cases("jax", FUNCTIONS))

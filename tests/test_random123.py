@@ -107,7 +107,8 @@ ARRAY_FORM = [pytest.param(c, id=c.id) for c in jax_data.load("jax_default") if 
 
 
 def array_form_case(case: jax_data.Case) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    return tuple(torch.from_numpy(a) for a in (case.kwargs["keypair"], case.kwargs["count"], case.result))
+    keypair, count = (torch.from_numpy(case.kwargs[name]) for name in ("keypair", "count"))
+    return keypair, count, torch.from_numpy(case.result)
 
 
 @pytest.mark.parametrize("case", ARRAY_FORM)

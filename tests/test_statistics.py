@@ -61,7 +61,7 @@ def normal_p(z: float) -> float:
     return float(2 * stats.norm.sf(abs(z)))
 
 
-# --- the helpers can say no
+# --- these checks can say no
 
 
 def test_wrong_draws_are_refused() -> None:

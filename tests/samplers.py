@@ -1,0 +1,69 @@
+"""Every elementwise sampler with the arguments that matter, for tests that hold for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from torch_threefry import Key, random
+
+Draw = Callable[..., Tensor]  # (key, shape, window=None)
+
+
+def _named(name: str, draw: Draw) -> Any:
+    return pytest.param(draw, id=name)
+
+
+def _continuous() -> list[Any]:
+    functions = (random.normal, random.exponential, random.gumbel, random.laplace, random.logistic, random.uniform)
+    dtypes = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    return [
+        _named(f"{f.__name__}-{str(dtype)[6:]}", lambda key, shape, f=f, dtype=dtype, **kw: f(key, shape, dtype, **kw))
+        for f in functions
+        for dtype in dtypes
+    ]
+
+
+def _integers() -> list[Any]:
+    unsigned = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+    signed = (torch.int8, torch.int16, torch.int32, torch.int64)
+    draws = [_named(f"bits-{str(d)[6:]}", lambda key, shape, d=d, **kw: random.bits(key, shape, d, **kw)) for d in unsigned]
+    draws += [
+        _named(f"randint-{str(d)[6:]}", lambda key, shape, d=d, **kw: random.randint(key, shape, 3, 100, d, **kw))
+        for d in (*unsigned, *signed)
+    ]
+    return draws
+
+
+def _others() -> list[Any]:
+    def gumbel_high(key: Key, shape: Sequence[int], **kw: Any) -> Tensor:
+        return random.gumbel(key, shape, mode="high", **kw)
+
+    def gumbel_high64(key: Key, shape: Sequence[int], **kw: Any) -> Tensor:
+        return random.gumbel(key, shape, torch.float64, "high", **kw)
+
+    def bernoulli(key: Key, shape: Sequence[int], **kw: Any) -> Tensor:
+        return random.bernoulli(key, 0.3, shape, **kw)
+
+    def bernoulli_high(key: Key, shape: Sequence[int], **kw: Any) -> Tensor:
+        return random.bernoulli(key, 0.3, shape, "high", **kw)
+
+    def uniform_scaled(key: Key, shape: Sequence[int], **kw: Any) -> Tensor:
+        return random.uniform(key, shape, minval=-3.0, maxval=torch.tensor(5.0), **kw)
+
+    named = (gumbel_high, gumbel_high64, bernoulli, bernoulli_high, uniform_scaled, random.rademacher)
+    return [_named(f.__name__, f) for f in named]
+
+
+ALL = [*_continuous(), *_integers(), *_others()]
+
+# One of each kind, where all would take too long.
+FEW = [
+    p
+    for p in ALL
+    if p.id in ("normal-float32", "uniform-bfloat16", "gumbel_high64", "randint-int64", "bits-uint8", "bernoulli_high", "uniform_scaled")
+]
