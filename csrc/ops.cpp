@@ -159,6 +159,8 @@ struct Plan {
 
   Tensor run(Distribution distribution) {
     draw.distribution = distribution;
+    STD_TORCH_CHECK(draw.impl != Impl::threefry2x32_original || kernels().draw_words(draw) <= 4294967294.0,
+                    "size: takes more than 2^32-2 words, which threefry2x32_original cannot address; use threefry2x32");
     const int64_t positions = result_numel() == 0 ? 0 : kernels().draw_positions(draw);
     const auto work = [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); };
     if (positions <= kGrain) {

@@ -53,7 +53,8 @@ def sizes(name: str, value: Any) -> Shape:
         if size < 0:
             raise ValueError(f"{name} must not have negative sizes, got {tuple(value)}")
         count *= size
-    if count > MAX_ELEMENTS:
+    # Compiled code would have to guard on the product; there the operators check it.
+    if not torch.compiler.is_compiling() and (count > MAX_ELEMENTS or (count == 0 and max(value) > MAX_ELEMENTS)):
         raise ValueError(f"{name} may have up to 2^63-1 elements, got {tuple(value)}")
     return value if plain else [integer(name, size) for size in value]
 
@@ -64,13 +65,13 @@ def one_of(name: str, value: Any, accepted: Collection[Any]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}")
 
 
-def dtype(value: Any, default: torch.dtype, accepted: Collection[torch.dtype]) -> torch.dtype:
+def dtype(value: Any, default: torch.dtype, accepted: Collection[torch.dtype], name: str = "dtype") -> torch.dtype:
     """The dtype, or the default for None."""
     if value is None:
         return default
     if isinstance(value, torch.dtype) and value in accepted:
         return value
-    raise TypeError(f"dtype must be one of {', '.join(map(str, accepted))}, got {value!r}")
+    raise TypeError(f"{name} must be one of {', '.join(map(str, accepted))}, got {value!r}")
 
 
 def window(value: Window | None, size: Shape) -> list[int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -159,7 +160,7 @@ class Key:
     def split(self, num: int | Sequence[int] = 2) -> Key:
         """New keys that are independent of each other; see :func:`torch_threefry.random.split`."""
         shape = _check.sizes("num", num if isinstance(num, (tuple, list)) else (_check.integer("num", num),))
-        check_words(self, shape, 2)
+        check_words(self, "num", shape, 2)
         return _wrap(_ops.split(self.data, IMPL_NUMBERS[self.impl], shape), self.impl)
 
     def fold_in(self, data: int | Tensor) -> Key:
@@ -179,13 +180,13 @@ class Key:
         torch's."""
         from . import random
 
-        return random.uniform(self, _varargs(size), dtype or torch.get_default_dtype())
+        return random.uniform(self, _check.sizes("size", _varargs(size)), dtype or torch.get_default_dtype())
 
     def randn(self, *size: Any, dtype: torch.dtype | None = None) -> Tensor:
         """Standard normal, as ``torch.randn``; the default dtype is torch's."""
         from . import random
 
-        return random.normal(self, _varargs(size), dtype or torch.get_default_dtype())
+        return random.normal(self, _check.sizes("size", _varargs(size)), dtype or torch.get_default_dtype())
 
     @overload
     def randint(self, high: int, size: Sequence[int], *, dtype: torch.dtype = ...) -> Tensor: ...
@@ -205,12 +206,17 @@ class Key:
         info = torch.iinfo(_check.dtype(dtype, torch.int64, _check.INTEGERS))
         if not info.min <= low < high <= info.max + 1:
             raise ValueError(f"low and high must satisfy {info.min} <= low < high <= {info.max + 1} for {dtype}, got low={low}, high={high}")
-        return random.randint(self, size, low, high, dtype)
+        return random.randint(self, _check.sizes("size", size), low, high, dtype)
 
     def randperm(self, n: int, *, dtype: torch.dtype = torch.int64) -> Tensor:
-        """A permutation of 0..n-1, as ``torch.randperm``: shape ``(*batch, n)``, n below 2^32."""
-        check_permutation_size(self, n)
-        drawn = dtype if dtype in (torch.int32, torch.int64) and n < 2**31 else torch.int64
+        """A permutation of 0..n-1, as ``torch.randperm``: shape ``(*batch, n)``, n below 2^32-1, of an integer dtype
+        that holds n-1."""
+        n = _check.integer("n", n)
+        check_permutation_size(self, "n", n)
+        dtype = _check.dtype(dtype, torch.int64, _check.INTEGERS)
+        if n - 1 > torch.iinfo(dtype).max:
+            raise ValueError(f"n must be at most {torch.iinfo(dtype).max + 1} for {dtype}, got {n}")
+        drawn = torch.int64 if dtype == torch.int64 or n > 2**31 - 1 else torch.int32
         result: Tensor = _ops.permutation(self.data, IMPL_NUMBERS[self.impl], n, _ops.DTYPE_CODES[drawn])
         return result.to(dtype)
 
@@ -249,23 +255,22 @@ def check_impl(impl: Any) -> None:
     _check.one_of("impl", impl, IMPL_NUMBERS)
 
 
-def check_words(key: Key, shape: Sequence[int], words: int | float) -> None:
-    """The original layout cannot address a draw of more than 2^32-2 words."""
-    if key.impl == "threefry2x32_original":
-        count = words
-        for s in shape:
-            count *= s
-        if count > 2**32 - 2:
-            raise ValueError(
-                f"shape {tuple(shape)} takes more than 2^32-2 words, which threefry2x32_original cannot address; use threefry2x32"
-            )
+def check_words(key: Key, name: str, shape: Sequence[int], words: int | float) -> None:
+    """The original layout cannot address a draw of more than 2^32-2 words, of which an element takes ``words``."""
+    if key.impl != "threefry2x32_original" or torch.compiler.is_compiling():  # there the operators check it
+        return
+    if words * math.prod(shape) > 2**32 - 2:
+        raise ValueError(
+            f"{name} {tuple(shape)} takes more than 2^32-2 words, which threefry2x32_original cannot address; "
+            "use threefry2x32"
+        )
 
 
-def check_permutation_size(key: Key, n: Any) -> None:
+def check_permutation_size(key: Key, name: str, n: int) -> None:
     """A permutation's length."""
-    if not 0 <= _check.integer("n", n) < 2**32 - 1:
-        raise ValueError(f"n must satisfy 0 <= n < 2^32-1, got {n}")
-    check_words(key, (n,), 1)
+    if not 0 <= n < 2**32 - 1:
+        raise ValueError(f"{name} must satisfy 0 <= n < 2^32-1, got {n}")
+    check_words(key, name, (n,), 1)
 
 
 def as_int64(value: int) -> int:

@@ -171,7 +171,7 @@ def _prepare(
     size = _check.sizes("shape", shape)
     number = IMPL_NUMBERS[key.impl]
     if number:
-        check_words(key, size, words)
+        check_words(key, "shape", size, words)
     return key.data, number, size, None if window is None else _check.window(window, size)
 
 
@@ -208,7 +208,11 @@ def uniform(
         ``u * (maxval - minval) + minval`` with u a multiple of 2^-m, 0 <= u <= 1 - 2^-m, m = 10, 7, 23, 52 the
         dtype's mantissa bits; in float32 and float64 with one rounding (a fused multiply-add) after that of
         ``maxval - minval``, in half precision with one an operation. Never maxval: where rounding gives it,
-        the number below is drawn (JAX returns maxval). An empty range gives minval; NaN bounds give NaN.
+        the number below is drawn (JAX returns maxval). An empty range gives minval.
+
+    Raises:
+        ValueError: numbers as bounds that are not finite, or too far apart for the dtype. Where tensors are, the
+            draw is NaN.
     """
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
     width = 8 if dtype == torch.bfloat16 else _check.FLOATS[dtype]
@@ -216,6 +220,8 @@ def uniform(
     if not isinstance(minval, Tensor) and not isinstance(maxval, Tensor):
         low = minval if type(minval) is float else _real("minval", minval)
         high = maxval if type(maxval) is float else _real("maxval", maxval)
+        if low != 0.0 or high != 1.0:
+            _check_range(low, high, dtype)
         return _ops.uniform(*arguments, low, high, _CODES[dtype])
     low_tensor = _float_parameter("minval", minval, dtype, key, arguments)
     high_tensor = _float_parameter("maxval", maxval, dtype, key, arguments)
@@ -229,6 +235,14 @@ def _real(name: str, value: Any) -> float:
         return float(value.__float__())
     except (AttributeError, TypeError, ValueError):
         raise TypeError(f"{name} must be a number or a tensor, got {_check.describe(value)}") from None
+
+
+def _check_range(low: float, high: float, dtype: torch.dtype) -> None:
+    """Numbers as bounds must be finite and their difference representable."""
+    largest = torch.finfo(dtype).max
+    for name, value in (("minval", low), ("maxval", high), ("maxval - minval", high - low)):
+        if not abs(value) <= largest:
+            raise ValueError(f"{name} must be finite and at most {largest} in size for {dtype}, got {value!r}")
 
 
 def _windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int] | None) -> Tensor:
@@ -273,8 +287,9 @@ def randint(
     """Uniform integers from [minval, maxval).
 
     Args:
-        minval, maxval: ints, or integer tensors that broadcast over the result. They are clipped to the dtype's
-            range, maxval to one above it, so that ``maxval = 256`` asks for all of uint8.
+        minval, maxval: ints, or integer tensors that broadcast over the result. ``maxval`` may be one above the
+            dtype's largest number: 256 asks for all of uint8. Bounds beyond are clipped to that; but numbers
+            beyond a 32- or 64-bit dtype are a ValueError.
         dtype: any of the eight integer dtypes; int32 by default.
 
     Returns:
@@ -286,8 +301,8 @@ def randint(
     arguments = _prepare(key, shape, window, 2 if _check.INTEGERS[dtype] == 64 else 1)
     if not isinstance(minval, Tensor) and not isinstance(maxval, Tensor):
         info = torch.iinfo(dtype)
-        low = min(max(_check.integer("minval", minval), info.min), info.max)
-        span = max(min(_check.integer("maxval", maxval), info.max + 1) - low, 1)
+        low = min(max(_integer_bound("minval", minval, dtype), info.min), info.max)
+        span = max(min(_integer_bound("maxval", maxval, dtype), info.max + 1) - low, 1)
         # All 2^64 values are written as a span of 0.
         return _ops.randint(*arguments, as_int64(low), as_int64(span % 2**64), _CODES[dtype])
     low_tensor, span_tensor = _range(minval, maxval, dtype, key.device)
@@ -298,6 +313,15 @@ def randint(
 
 
 _INT64_MIN = -(2**63)
+
+
+def _integer_bound(name: str, value: int, dtype: torch.dtype) -> int:
+    """A number as a bound of randint."""
+    number = _check.integer(name, value)
+    info = torch.iinfo(dtype)
+    if info.bits >= 32 and not info.min <= number <= info.max + 1:
+        raise ValueError(f"{name} must lie in [{info.min}, {info.max + 1}] for {dtype}, got {number}")
+    return number
 
 
 def _range(minval: int | Tensor, maxval: int | Tensor, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -314,7 +338,7 @@ def _clip_bound(name: str, value: int | Tensor, dtype: torch.dtype, device: torc
     info = torch.iinfo(dtype)
     flip = _INT64_MIN if dtype == torch.uint64 else 0
     if not isinstance(value, Tensor):
-        number = _check.integer(name, value)
+        number = _integer_bound(name, value, dtype)
         clipped = as_int64(min(max(number, info.min), info.max)) ^ flip
         return torch.tensor(clipped, device=device), torch.tensor(number > info.max, device=device)
     if value.dtype not in _check.INTEGERS:
@@ -481,13 +505,13 @@ def permutation(key: Key, x: int | Tensor, axis: int = 0, independent: bool = Fa
         if not 0 <= n < 2**31:
             raise ValueError(f"x must satisfy 0 <= x < 2^31, got {n}; Key.randperm takes more")
         _check_axis(axis, 1)
-        check_words(key, (n,), 1)
+        check_words(key, "x", (n,), 1)
         return _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int32])
     axis = _check_axis(axis, x.dim(), x)
     if independent and x.dim() > 1:
         return shuffle(key, x, axis)
     n = x.shape[axis]
-    check_permutation_size(key, n)
+    check_permutation_size(key, "x", n)
     return _take(x, _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int64]), axis)
 
 
@@ -498,7 +522,7 @@ def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
     if not isinstance(x, Tensor):
         raise TypeError(f"x must be a tensor, got {_check.describe(x)}")
     axis = _check_axis(axis, x.dim(), x) + key.ndim
-    check_words(key, x.shape, 1)
+    check_words(key, "x", x.shape, 1)
     x = x.expand(*key.shape, *x.shape)
     order = torch.arange(x.shape[axis], device=x.device).view(-1, *(1,) * (x.dim() - axis - 1)).expand(x.shape)
     size = math.prod(x.shape[key.ndim :])
@@ -563,7 +587,7 @@ def choice(
         ValueError: nothing to choose from, more without replacement than there are, p of another length.
     """
     key = _key(key)
-    index_dtype = _check.dtype(index_dtype, torch.int32, _INDEX_DTYPES)
+    index_dtype = _check.dtype(index_dtype, torch.int32, _INDEX_DTYPES, "index_dtype")
     size = tuple(_check.sizes("shape", shape))
     draws = math.prod(size)
     if isinstance(a, Tensor):
@@ -571,6 +595,8 @@ def choice(
         n = a.shape[axis]
     else:
         n = _check.integer("a", a)
+    if n > torch.iinfo(index_dtype).max:
+        raise ValueError(f"a must be at most 2^31-1 for int32 indices, got {n}; ask for index_dtype=torch.int64")
     if n <= 0 and draws > 0:
         raise ValueError(f"a must have something to choose from, got {_check.describe(a)}")
     if not replace and draws > n:
@@ -579,7 +605,7 @@ def choice(
     if p is None and replace:
         index = randint(key, size, 0, n, index_dtype)
     elif p is None:
-        check_permutation_size(key, n)
+        check_permutation_size(key, "a", n)
         index = _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int64])[..., :draws]
     else:
         weights = _weights(p, n, key)
@@ -646,7 +672,7 @@ def categorical(
         Indices of shape ``B + shape``.
     """
     key = _key(key)
-    index_dtype = _check.dtype(index_dtype, torch.int32, _INDEX_DTYPES)
+    index_dtype = _check.dtype(index_dtype, torch.int32, _INDEX_DTYPES, "index_dtype")
     if not isinstance(logits, Tensor) or logits.dtype not in _check.FLOATS:
         raise TypeError(f"logits must be a floating tensor, got {_check.describe(logits)}")
     axis = _check_axis(axis, logits.dim(), logits)

@@ -15,6 +15,8 @@ using ParallelTasks = void (*)(int64_t tasks, void (*task)(void* context, int64_
 struct CpuKernels {
   const char* name;
   int64_t (*draw_positions)(const Draw&);
+  // How many 32-bit words the stream of the whole logical draw has.
+  double (*draw_words)(const Draw&);
   void (*draw)(const Draw&, int64_t begin, int64_t end);
   void (*fold_in)(const FoldIn&, int64_t begin, int64_t end);
   void (*cipher)(const Cipher&, int64_t begin, int64_t end);

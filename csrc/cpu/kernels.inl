@@ -134,6 +134,11 @@ int64_t draw_positions(const Draw& draw) {
   return draw.key_count * (in_pairs(draw, method(draw)) ? draw.count / 2 + draw.count % 2 : draw.count);
 }
 
+double draw_words(const Draw& draw) {
+  const Method how = method(draw);
+  return double(draw.total) * (how.words == Words::halves ? 2 : 1) * how.word_bits / 32;
+}
+
 void draw(const Draw& draw, int64_t begin, int64_t end) {
   const Method how = method(draw);
   if (in_pairs(draw, how)) return draw_pairs(draw, how, begin, end);
@@ -305,6 +310,6 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
 #define TTF_NAME_OF(isa) #isa
 #define TTF_NAME(isa) TTF_NAME_OF(isa)
 extern const CpuKernels kernels;
-const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw, fold_in_keys, cipher, permute};
+const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, fold_in_keys, cipher, permute};
 
 TTF_NAMESPACE_END

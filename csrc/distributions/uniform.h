@@ -1,14 +1,15 @@
-// Uniform on [low, high): never high, and low where the range is empty.
+// Uniform on [low, high): never high, low where the range is empty, NaN where high - low is not finite.
 #pragma once
 
 #include "distribution.h"
 
 TTF_NAMESPACE_BEGIN
 
-// The scale-and-shift can round up to the excluded end; the draw is then the number before it.
+// The scale-and-shift can round up to the excluded end; the draw is then the number before it, `last`.
 template <class T>
-TTF_HD T below_end(T x, T low, T high, T last) {
-  return (low < high && x >= high) ? last : x;
+TTF_HD T below_end(T x, T low, T high, T span, T last) {
+  const T inside = (low < high && x >= high) ? last : x;
+  return span - span == 0 ? inside : T(__builtin_nanf(""));
 }
 
 template <class T>
@@ -19,7 +20,7 @@ struct Uniform : FloatDistribution<T> {
   TTF_HD static T value(Word word, T low, T high) {
     // If high is 0, the number before it: minus the smallest subnormal.
     const T last = high == 0 ? -Format<T>::smallest : next_below(high);
-    return below_end(uniform_between(unit(word), low, high), low, high, last);
+    return below_end(uniform_between(unit(word), low, high), low, high, high - low, last);
   }
 };
 
@@ -38,11 +39,12 @@ struct UniformHalf {
 
   TTF_HD static uint16_t value(Word word, float low, float high) {
     const float u = float(int32_t(word) >> Half::spare_bits) * Half::unit_step;
-    const float x = round(round(u * round(high - low)) + low);
+    const float span = round(high - low);
+    const float x = round(round(u * span) + low);
     const uint16_t bits = Half::narrow(high);
     const float before = Half::widen(uint16_t(high > 0 ? bits - 1 : bits + 1));
     const float last = high == 0 ? -Half::smallest : before;
-    return Half::narrow(below_end(low > x ? low : x, low, high, last));
+    return Half::narrow(below_end(low > x ? low : x, low, high, span, last));
   }
 };
 

@@ -1,0 +1,307 @@
+"""How fast the draws are, as ratios to others measured in the same run.
+
+``python -m benchmarks.speed [--threads N] [--quick] [--targets] [--jax]`` prints a markdown table. Ours and a
+peer take turns, and the best time of each counts, so that what else the machine does hits both alike. Every
+function allocates its result. Nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from torch_threefry import Key, cpu_instruction_set, random
+
+Call = Callable[[], Any]
+
+KEY = random.key(42)
+ORIGINAL = random.key(42, impl="threefry2x32_original")
+NUMPY = np.random.Generator(np.random.PCG64(42))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table."""
+
+    name: str
+    ours: Call
+    peer_name: str
+    peer: Call | None
+    amount: float  # what one call makes: bytes for GB/s, elements for M/s, 1 for a latency
+    unit: str = "GB/s"
+    size: str = ""
+    target: float | None = None  # of the ratio, or of our own rate where there is no peer
+
+
+# ---- What is measured ----
+
+
+def exponential_(n: int) -> torch.Tensor:
+    """torch's exponential draw, which fills a tensor."""
+    return torch.empty(n).exponential_()
+
+
+def bernoulli_(n: int) -> torch.Tensor:
+    """torch's bernoulli draw, which fills a tensor."""
+    return torch.empty(n, dtype=torch.bool).bernoulli_(0.3)
+
+
+def finished(draw: Callable[..., Any], key: Any) -> Any:
+    """jax's draw, waited for."""
+    return draw(key).block_until_ready()
+
+
+def torch_cases(sizes: list[int]) -> Iterator[Case]:
+    """Long draws against torch's of the same dtype."""
+    for n in sizes:
+        size = power_of_two(n)
+        case = partial(Case, size=size, amount=4 * n)
+        yield case(
+            "uniform", partial(random.uniform, KEY, (n,)), "torch.rand", partial(torch.rand, n), target=4
+        )
+        yield case(
+            "uniform, original",
+            partial(random.uniform, ORIGINAL, (n,)),
+            "torch.rand",
+            partial(torch.rand, n),
+            target=7,
+        )
+        yield case(
+            "normal", partial(random.normal, KEY, (n,)), "torch.randn", partial(torch.randn, n), target=3
+        )
+        yield case(
+            "normal, original", partial(random.normal, ORIGINAL, (n,)), "torch.randn", partial(torch.randn, n)
+        )
+        yield case(
+            "exponential",
+            partial(random.exponential, KEY, (n,)),
+            "exponential_",
+            partial(exponential_, n),
+        )
+        yield case(
+            "randint 0..999, int32",
+            partial(random.randint, KEY, (n,), 0, 1000),
+            "torch.randint",
+            partial(torch.randint, 0, 1000, (n,), dtype=torch.int32),
+        )
+        yield Case(
+            "bernoulli 0.3, bool",
+            partial(random.bernoulli, KEY, 0.3, (n,)),
+            "bernoulli_",
+            partial(bernoulli_, n),
+            amount=n,
+            unit="M/s",
+            size=size,
+        )
+
+
+def dtype_cases(n: int) -> Iterator[Case]:
+    """The other floats, against torch."""
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        name = str(dtype).removeprefix("torch.")
+        case = partial(Case, size=power_of_two(n), amount=dtype.itemsize * n)
+        yield case(
+            f"uniform, {name}",
+            partial(random.uniform, KEY, (n,), dtype),
+            "torch.rand",
+            partial(torch.rand, n, dtype=dtype),
+        )
+        yield case(
+            f"normal, {name}",
+            partial(random.normal, KEY, (n,), dtype),
+            "torch.randn",
+            partial(torch.randn, n, dtype=dtype),
+        )
+
+
+def numpy_cases(n: int) -> Iterator[Case]:
+    """Against numpy's PCG64, which always has one thread."""
+    case = partial(Case, size=power_of_two(n), amount=4 * n)
+    yield case(
+        "uniform",
+        partial(random.uniform, KEY, (n,)),
+        "numpy PCG64",
+        partial(NUMPY.random, n, dtype=np.float32),
+    )
+    yield case(
+        "normal",
+        partial(random.normal, KEY, (n,)),
+        "numpy PCG64",
+        partial(NUMPY.standard_normal, n, dtype=np.float32),
+    )
+
+
+def jax_cases(n: int) -> Iterator[Case]:
+    """Against jax under jit, which picks its threads itself."""
+    import jax  # type: ignore
+
+    jax_key = jax.random.key(42)
+    for name in ("uniform", "normal"):
+        draw = jax.jit(partial(getattr(jax.random, name), shape=(n,)))
+        yield Case(
+            name,
+            partial(getattr(random, name), KEY, (n,)),
+            "jax",
+            partial(finished, draw, jax_key),
+            amount=4 * n,
+            size=power_of_two(n),
+        )
+
+
+def key_cases(n: int) -> Iterator[Case]:
+    """Splitting, which has no peer."""
+    for name, key in (("split", KEY), ("split, original", ORIGINAL)):
+        yield Case(
+            name,
+            partial(key.split, n),
+            "",
+            None,
+            n,
+            "M/s",
+            power_of_two(n),
+            target=500 if key is KEY else None,
+        )
+
+
+def permutation_cases(sizes: list[int]) -> Iterator[Case]:
+    """Orders, int64 in both."""
+    for n in sizes:
+        yield Case(
+            "permutation",
+            partial(KEY.randperm, n),
+            "torch.randperm",
+            partial(torch.randperm, n),
+            n,
+            "M/s",
+            power_of_two(n),
+        )
+
+
+def latency_cases() -> Iterator[Case]:
+    """Single small calls from Python."""
+    case = partial(Case, amount=1, unit="µs")
+    yield case(
+        "uniform",
+        partial(random.uniform, KEY, (16,)),
+        "torch.rand",
+        partial(torch.rand, 16),
+        size="16",
+        target=4,
+    )
+    yield case(
+        "normal", partial(random.normal, KEY, (16,)), "torch.randn", partial(torch.randn, 16), size="16"
+    )
+    yield case("key.split()", KEY.split, "torch.rand", partial(torch.rand, 16), size="2")
+    yield case(
+        "key.fold_in(3)", partial(Key.fold_in, KEY, 3), "torch.rand", partial(torch.rand, 16), size="1"
+    )
+
+
+# ---- How ----
+
+
+def best_seconds(calls: list[Call], rounds: int, least: float = 2e-3) -> list[float]:
+    """The best time of a call of each, in ``rounds`` rounds in which they take turns.
+
+    A turn repeats its call until it has lasted ``least`` seconds.
+    """
+    repeats = [max(1, round(least / min(seconds(call, 1) for _ in range(3)))) for call in calls]
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for i, call in enumerate(calls):
+            best[i] = min(best[i], seconds(call, repeats[i]))
+    return best
+
+
+def seconds(call: Call, repeats: int) -> float:
+    """The mean time of a call."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def row(case: Case, rounds: int, threads: int, targets: bool) -> str:
+    """Measure a case and write its line."""
+    times = best_seconds([case.ours] + ([case.peer] if case.peer else []), rounds)
+    scale = {"GB/s": 1e-9, "M/s": 1e-6, "µs": 1e6}[case.unit]
+    values = [t * scale if case.unit == "µs" else case.amount / t * scale for t in times]
+    ratio = values[0] / values[1] if case.peer else None
+    cells = [
+        case.name,
+        case.size,
+        str(threads),
+        f"{values[0]:.3g} {case.unit}",
+        case.peer_name,
+        f"{values[1]:.3g} {case.unit}" if case.peer else "",
+        f"{ratio:.2f}" if ratio else "",
+    ]
+    if targets:
+        cells.append(verdict(case, values[0] if ratio is None else ratio))
+    return "| " + " | ".join(cells) + " |"
+
+
+def verdict(case: Case, reached: float) -> str:
+    """The target, and whether it is met: at most of a latency, at least of all else."""
+    if case.target is None:
+        return ""
+    latency = case.unit == "µs"
+    met = reached <= case.target if latency else reached >= case.target
+    unit = f" {case.unit}" if case.peer is None else "x"
+    return f"{'<=' if latency else '>='} {case.target:g}{unit}: {'met' if met else 'NOT met'}"
+
+
+def power_of_two(n: int) -> str:
+    """A size as it is written in the table."""
+    return f"2^{n.bit_length() - 1}"
+
+
+# ---- The program ----
+
+
+def cases(quick: bool, jax: bool) -> Iterator[Case]:
+    """All that is measured."""
+    yield from torch_cases([2**22] if quick else [2**20, 2**22, 2**24])
+    yield from dtype_cases(2**22)
+    yield from numpy_cases(2**22)
+    if jax:
+        yield from jax_cases(2**22)
+    yield from key_cases(2**22)
+    yield from permutation_cases([2**20] if quick else [2**16, 2**20, 2**22])
+    yield from latency_cases()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--threads", type=int, help="torch's threads (default: torch's own choice)")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
+    parser.add_argument("--targets", action="store_true", help="print the targets, and whether each is met")
+    parser.add_argument("--jax", action="store_true", help="measure jax too, which must be installed")
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    threads = torch.get_num_threads()
+
+    print(
+        f"torch {torch.__version__}, numpy {np.__version__}, {platform.machine()}, kernels for {cpu_instruction_set()}"
+    )
+    print("Ratio: ours to the peer's; of a rate, more is better, of a latency (µs), less.\n")
+    heads = ["op", "size", "threads", "ours", "peer", "peer's", "ratio"] + ["target"] * options.targets
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    for case in cases(options.quick, options.jax):
+        print(row(case, 5 if options.quick else 15, threads, options.targets), flush=True)
+
+
+if __name__ == "__main__":
+    main()
