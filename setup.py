@@ -53,10 +53,18 @@ def require_compiler() -> None:
         sys.exit(f"torch_threefry: no C++ compiler: {compiler!r} is not on the PATH; install g++ or set CXX.")
 
 
+def is_newer(target: Path, sources: list[str]) -> bool:
+    """Whether the target was made after the last change of what it is made from."""
+    return target.exists() and all(Path(s).stat().st_mtime <= target.stat().st_mtime for s in sources)
+
+
 class BuildExtension(build_ext):
     """Compiles each source with its own flags, several at a time."""
 
     def build_extension(self, ext: Extension) -> None:
+        target = Path(self.get_ext_fullpath(ext.name))
+        if not self.force and is_newer(target, [*ext.sources, *ext.depends, "setup.py"]):
+            return
         require_compiler()
         flags = kernel_sources()
         macros = [("TORCH_TARGET_VERSION", TORCH_TARGET), ("Py_LIMITED_API", PYTHON_TARGET)]
@@ -75,7 +83,7 @@ class BuildExtension(build_ext):
             objects = [o for result in pool.map(compile_one, ext.sources) for o in result]
         self.compiler.link_shared_object(
             objects,
-            self.get_ext_fullpath(ext.name),
+            str(target),
             libraries=ext.libraries,
             library_dirs=ext.library_dirs,
             target_lang="c++",

@@ -1,13 +1,16 @@
 """How fast the draws are, as ratios to others measured in the same run.
 
-``python -m benchmarks.speed [--threads N] [--quick] [--targets] [--jax]`` prints a markdown table. Ours and a
+``python -m benchmarks.speed [--threads N] [--quick] [--targets] [--jax] [--fresh]`` prints a markdown table. Ours and a
 peer take turns, and the best time of each counts, so that what else the machine does hits both alike. Every
-function allocates its result. Nothing here is a test.
+function allocates its result, from memory that malloc keeps between calls (glibc); with ``--fresh`` large
+results pay for new pages at every call, as in a program that does not set malloc's options, which hides
+much of the differences. Nothing here is a test.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -259,6 +262,15 @@ def verdict(case: Case, reached: float) -> str:
     return f"{'<=' if latency else '>='} {case.target:g}{unit}: {'met' if met else 'NOT met'}"
 
 
+def keep_memory() -> None:
+    """Tell glibc's malloc to give no freed memory back, so that no call waits for the kernel to clear pages."""
+    trim_threshold, mmap_max = -1, -4  # of malloc.h
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
+        mallopt(mmap_max, 0)
+        mallopt(trim_threshold, 2**31 - 1)
+
+
 def power_of_two(n: int) -> str:
     """A size as it is written in the table."""
     return f"2^{n.bit_length() - 1}"
@@ -286,11 +298,14 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, help="torch's threads (default: torch's own choice)")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
+    parser.add_argument("--fresh", action="store_true", help="leave malloc as it is")
     parser.add_argument("--targets", action="store_true", help="print the targets, and whether each is met")
     parser.add_argument("--jax", action="store_true", help="measure jax too, which must be installed")
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
+    if not options.fresh:
+        keep_memory()
     threads = torch.get_num_threads()
 
     print(

@@ -19,6 +19,8 @@
 #define TTF_PRAGMA(text) _Pragma(#text)
 #if defined(__CUDA_ARCH__)
 #define TTF_UNROLL(n) TTF_PRAGMA(unroll)
+#elif defined(__CUDACC__)
+#define TTF_UNROLL(n)  // nvcc's host pass knows neither spelling
 #elif defined(__clang__)
 #define TTF_UNROLL(n) TTF_PRAGMA(clang loop unroll(full))
 #elif defined(__GNUC__)

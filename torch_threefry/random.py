@@ -214,23 +214,23 @@ def uniform(
         ValueError: numbers as bounds that are not finite, or too far apart for the dtype. Where tensors are, the
             draw is NaN.
     """
-    dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
-    width = 8 if dtype == torch.bfloat16 else _check.FLOATS[dtype]
-    arguments = _prepare(key, shape, window, width / 32)
-    if not isinstance(minval, Tensor) and not isinstance(maxval, Tensor):
-        low = minval if type(minval) is float else _real("minval", minval)
-        high = maxval if type(maxval) is float else _real("maxval", maxval)
+    dtype = torch.float32 if dtype is None else _check.dtype(dtype, torch.float32, _check.FLOATS)
+    width = 8 if dtype is torch.bfloat16 else _check.FLOATS[dtype]
+    data, number, size, flat = arguments = _prepare(key, shape, window, width / 32)
+    # The cheaper test first: short draws are called often.
+    if type(minval) is float and type(maxval) is float or not (isinstance(minval, Tensor) or isinstance(maxval, Tensor)):
+        low, high = _real("minval", minval), _real("maxval", maxval)
         if low != 0.0 or high != 1.0:
             _check_range(low, high, dtype)
-        return _ops.uniform(*arguments, low, high, _CODES[dtype])
+        return _ops.uniform(data, number, size, flat, low, high, _CODES[dtype])
     low_tensor = _float_parameter("minval", minval, dtype, key, arguments)
     high_tensor = _float_parameter("maxval", maxval, dtype, key, arguments)
     return _ops.uniform_between(*arguments, low_tensor, high_tensor, _CODES[dtype])
 
 
 def _real(name: str, value: Any) -> float:
-    if isinstance(value, (float, int)):
-        return float(value)
+    if type(value) is float:
+        return value
     try:
         return float(value.__float__())
     except (AttributeError, TypeError, ValueError):

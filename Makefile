@@ -1,0 +1,30 @@
+# make demo: build the extension and see what the library promises.
+# make test: build it and run all tests.
+# Both make .venv first if there is none.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test build bench clean
+
+demo: build
+	$(BIN)/python -m torch_threefry.demo
+
+test: build
+	$(BIN)/python -m pytest -q
+
+build: $(VENV)/installed
+	$(BIN)/python setup.py --quiet build_ext --inplace
+
+# Ours against torch and numpy, as ratios in one run.
+bench: build
+	$(BIN)/python -m benchmarks.speed --targets
+
+$(VENV)/installed: requirements-dev.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf build torch_threefry/*.so torch_threefry.egg-info
