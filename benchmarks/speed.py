@@ -1,10 +1,10 @@
 """How fast the draws are, as ratios to others measured in the same run.
 
-``python -m benchmarks.speed [--threads N] [--quick] [--targets] [--jax] [--fresh]`` prints a markdown table. Ours and a
-peer take turns, and the best time of each counts, so that what else the machine does hits both alike. Every
-function allocates its result, from memory that malloc keeps between calls (glibc); with ``--fresh`` large
-results pay for new pages at every call, as in a program that does not set malloc's options, which hides
-much of the differences. Nothing here is a test.
+``python -m benchmarks.speed`` prints a markdown table; ``--help`` says what else it takes. Ours and a peer take
+turns, and the best time of each counts, so that what else the machine does hits both alike. Every function
+allocates its result, from memory that malloc keeps between calls (glibc). With ``--fresh`` malloc is left as
+it is: large results then wait for new pages at every call, which takes longer than the draws. Nothing here
+is a test.
 """
 
 from __future__ import annotations
@@ -294,7 +294,9 @@ def cases(quick: bool, jax: bool) -> Iterator[Case]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--threads", type=int, help="torch's threads (default: torch's own choice)")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")

@@ -31,7 +31,9 @@ def _continuous() -> list[Any]:
 def _integers() -> list[Any]:
     unsigned = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
     signed = (torch.int8, torch.int16, torch.int32, torch.int64)
-    draws = [_named(f"bits-{str(d)[6:]}", lambda key, shape, d=d, **kw: random.bits(key, shape, d, **kw)) for d in unsigned]
+    draws = [
+        _named(f"bits-{str(d)[6:]}", lambda key, shape, d=d, **kw: random.bits(key, shape, d, **kw)) for d in unsigned
+    ]
     draws += [
         _named(f"randint-{str(d)[6:]}", lambda key, shape, d=d, **kw: random.randint(key, shape, 3, 100, d, **kw))
         for d in (*unsigned, *signed)
@@ -65,5 +67,14 @@ ALL = [*_continuous(), *_integers(), *_others()]
 FEW = [
     p
     for p in ALL
-    if p.id in ("normal-float32", "uniform-bfloat16", "gumbel_high64", "randint-int64", "bits-uint8", "bernoulli_high", "uniform_scaled")
+    if p.id
+    in (
+        "normal-float32",
+        "uniform-bfloat16",
+        "gumbel_high64",
+        "randint-int64",
+        "bits-uint8",
+        "bernoulli_high",
+        "uniform_scaled",
+    )
 ]

@@ -52,7 +52,11 @@ def test_opcheck(op: Any, args: tuple[Any, ...]) -> None:
 
 def test_every_operator_is_checked() -> None:
     checked = {p.values[0].name() for p in _operator_calls()}
-    registered = {str(s.name) + (f".{s.overload_name}" if s.overload_name else "") for s in torch._C._jit_get_all_schemas() if s.name.startswith("torch_threefry::")}
+    registered = {
+        str(s.name) + (f".{s.overload_name}" if s.overload_name else "")
+        for s in torch._C._jit_get_all_schemas()
+        if s.name.startswith("torch_threefry::")
+    }
     assert registered == checked
 
 
@@ -89,7 +93,13 @@ def test_vmap_over_splits_folds_and_orders(impl: str) -> None:
 
     def row(k: Key, number: Tensor) -> tuple[Any, ...]:
         first, second = k.split()[..., 0], k.split()[..., 1]
-        return first, second.fold_in(7), k.fold_in(number), k.randperm(9), random.permutation(k, torch.arange(6).view(2, 3), 1)
+        return (
+            first,
+            second.fold_in(7),
+            k.fold_in(number),
+            k.randperm(9),
+            random.permutation(k, torch.arange(6).view(2, 3), 1),
+        )
 
     numbers = torch.arange(4)
     mapped = torch.vmap(row)(keys, numbers)
@@ -136,7 +146,9 @@ def test_gradients_in_the_bounds(impl: str) -> None:
         return random.uniform(key, (2, 3), torch.float64, a, b)
 
     assert torch.autograd.gradcheck(draw, (low, high), check_forward_ad=True)
-    assert torch.autograd.gradcheck(lambda a, b: random.uniform(key, (2, 3), torch.float64, a, b, window=((0, 1), (1, 3))), (low, high))
+    assert torch.autograd.gradcheck(
+        lambda a, b: random.uniform(key, (2, 3), torch.float64, a, b, window=((0, 1), (1, 3))), (low, high)
+    )
     u = random.uniform(key, (2, 3), torch.float64)
     gradients = torch.func.grad(lambda a, b: draw(a, b).sum(), argnums=(0, 1))(low, high)
     torch.testing.assert_close(gradients[0], (1 - u).sum(1, keepdim=True))

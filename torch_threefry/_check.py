@@ -104,6 +104,17 @@ def probability(name: str, value: float) -> float:
     return float(value)
 
 
+def common_shape(name: str, shape: Shape, other_name: str, other: Shape) -> torch.Size:
+    """The shape that two shapes broadcast to."""
+    try:
+        result: torch.Size = torch.broadcast_shapes(shape, other)  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        raise ValueError(
+            f"{name} must broadcast against the {other_name}'s shape {tuple(other)}, got shape {tuple(shape)}"
+        ) from None
+    return result
+
+
 def broadcasts(name: str, value: Tensor, shape: Shape) -> None:
     """A tensor that broadcasts to ``shape`` without widening it."""
     missing = len(shape) - value.dim()

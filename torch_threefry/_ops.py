@@ -36,28 +36,42 @@ DTYPE_CODES = {
 }
 _DTYPES = {code: dtype for dtype, code in DTYPE_CODES.items()}
 
+Operator = Callable[..., Tensor]
+
 _namespace = torch.ops.torch_threefry
 
-threefry = _namespace.threefry.default
-split = _namespace.split.default
-fold_in = _namespace.fold_in.default
-fold_in_int = _namespace.fold_in.int
-bits = _namespace.bits.default
-uniform = _namespace.uniform.default
-uniform_tensor = _namespace.uniform.tensor
-randint = _namespace.randint.default
-randint_tensor = _namespace.randint.tensor
-normal = _namespace.normal.default
-exponential = _namespace.exponential.default
-gumbel = _namespace.gumbel.default
-laplace = _namespace.laplace.default
-logistic = _namespace.logistic.default
-bernoulli = _namespace.bernoulli.default
-bernoulli_tensor = _namespace.bernoulli.tensor
-rademacher = _namespace.rademacher.default
-permutation = _namespace.permutation.default
+threefry: Operator = _namespace.threefry.default
+split: Operator = _namespace.split.default
+fold_in: Operator = _namespace.fold_in.default
+fold_in_int: Operator = _namespace.fold_in.int
+bits: Operator = _namespace.bits.default
+uniform: Operator = _namespace.uniform.default
+uniform_tensor: Operator = _namespace.uniform.tensor
+randint: Operator = _namespace.randint.default
+randint_tensor: Operator = _namespace.randint.tensor
+normal: Operator = _namespace.normal.default
+exponential: Operator = _namespace.exponential.default
+gumbel: Operator = _namespace.gumbel.default
+laplace: Operator = _namespace.laplace.default
+logistic: Operator = _namespace.logistic.default
+bernoulli: Operator = _namespace.bernoulli.default
+bernoulli_tensor: Operator = _namespace.bernoulli.tensor
+rademacher: Operator = _namespace.rademacher.default
+permutation: Operator = _namespace.permutation.default
 
-_DRAWS = (bits, uniform, uniform_tensor, randint, randint_tensor, normal, exponential, gumbel, laplace, logistic, rademacher)
+_DRAWS = (
+    bits,
+    uniform,
+    uniform_tensor,
+    randint,
+    randint_tensor,
+    normal,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    rademacher,
+)
 _BOOLEAN_DRAWS = (bernoulli, bernoulli_tensor)
 
 
@@ -89,7 +103,8 @@ def _fake_split(key: Tensor, impl: int, shape: Sequence[int]) -> Tensor:
 
 
 def _fake_fold_in(key: Tensor, impl: int, data: Tensor) -> Tensor:
-    return key.new_empty((*torch.broadcast_shapes(key.shape[:-1], data.shape), 2))
+    batch: Sequence[int] = torch.broadcast_shapes(key.shape[:-1], data.shape)  # type: ignore[no-untyped-call]
+    return key.new_empty((*batch, 2))
 
 
 def _fake_fold_in_int(key: Tensor, impl: int, data: int) -> Tensor:
@@ -115,19 +130,19 @@ def _batched_key(key: Tensor, dim: int | None, batch_size: int) -> Tensor:
     return key.expand(batch_size, *key.shape) if dim is None else key.movedim(dim, 0)
 
 
-def _vmap_draw(op: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, int]]:
-    def rule(info: Any, in_dims: Any, key: Tensor, impl: int, size: Any, window: Any, *parameters: Any) -> tuple[Tensor, int]:
+def _vmap_draw(op: Operator) -> Callable[..., tuple[Tensor, int]]:
+    def rule(
+        info: Any, in_dims: Any, key: Tensor, impl: int, size: Any, window: Any, *parameters: Any
+    ) -> tuple[Tensor, int]:
         key = _batched_key(key, in_dims[0], info.batch_size)
         rank = key.dim() - 2 + len(size)
-        moved = [
-            _to_front(p, dim, rank) if isinstance(p, Tensor) else p for p, dim in zip(parameters, in_dims[4:])
-        ]
+        moved = [_to_front(p, dim, rank) if isinstance(p, Tensor) else p for p, dim in zip(parameters, in_dims[4:])]
         return op(key, impl, size, window, *moved), 0
 
     return rule
 
 
-def _vmap_key_only(op: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, int]]:
+def _vmap_key_only(op: Operator) -> Callable[..., tuple[Tensor, int]]:
     def rule(info: Any, in_dims: Any, key: Tensor, *rest: Any) -> tuple[Tensor, int]:
         return op(_batched_key(key, in_dims[0], info.batch_size), *rest), 0
 
@@ -149,15 +164,18 @@ def _vmap_threefry(info: Any, in_dims: Any, counter: Tensor, key: Tensor, rounds
 
 
 def _register() -> None:
-    key_only = {split: _fake_split, fold_in_int: _fake_fold_in_int, permutation: _fake_permutation}
-    rules = [(op, _fake_draw, _vmap_draw(op)) for op in _DRAWS]
+    rules: list[tuple[Any, Callable[..., Tensor], Callable[..., tuple[Tensor, int]]]] = [
+        (split, _fake_split, _vmap_key_only(split)),
+        (fold_in_int, _fake_fold_in_int, _vmap_key_only(fold_in_int)),
+        (permutation, _fake_permutation, _vmap_key_only(permutation)),
+        (fold_in, _fake_fold_in, _vmap_fold_in),
+        (threefry, _fake_threefry, _vmap_threefry),
+    ]
+    rules += [(op, _fake_draw, _vmap_draw(op)) for op in _DRAWS]
     rules += [(op, _fake_boolean_draw, _vmap_draw(op)) for op in _BOOLEAN_DRAWS]
-    rules += [(op, fake, _vmap_key_only(op)) for op, fake in key_only.items()]
-    rules += [(fold_in, _fake_fold_in, _vmap_fold_in), (threefry, _fake_threefry, _vmap_threefry)]
     for op, fake, vmap in rules:
-        name = op.name()
-        torch.library.register_fake(name, fake)
-        torch.library.register_vmap(name, vmap)
+        torch.library.register_fake(op.name(), fake)
+        torch.library.register_vmap(op.name(), vmap)
 
 
 _register()
@@ -190,7 +208,7 @@ class _Uniform(torch.autograd.Function):
         return 1 - in_high, in_high
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Any:
         _, low, high = ctx.saved_tensors
         in_low, in_high = _Uniform._slopes(ctx)
         grad = grad.to(low.dtype)
@@ -206,7 +224,9 @@ class _UniformForwardMode(_Uniform):
     def jvp(ctx: Any, *tangents: Any) -> Tensor:
         low, high = tangents[4], tangents[5]
         in_low, in_high = _Uniform._slopes(ctx)
-        return (0 if low is None else low * in_low) + (0 if high is None else high * in_high)
+        terms: list[Tensor] = [] if low is None else [low * in_low]
+        terms += [] if high is None else [high * in_high]
+        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
 
 def uniform_between(
@@ -214,5 +234,5 @@ def uniform_between(
 ) -> Tensor:
     """Uniform draws with tensor bounds, differentiable in them."""
     function = _Uniform if torch.compiler.is_compiling() else _UniformForwardMode
-    result: Tensor = function.apply(key, impl, size, window, low, high, dtype)
+    result: Tensor = function.apply(key, impl, size, window, low, high, dtype)  # type: ignore[no-untyped-call]
     return result

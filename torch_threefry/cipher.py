@@ -45,13 +45,11 @@ def threefry(counter: Tensor, key: Tensor, rounds: int = 20) -> Tensor:
         raise ValueError(f"key must lie on counter's device {counter.device}, got {key.device}")
     rounds = _check.integer("rounds", rounds)
     if not 1 <= rounds <= _MAX_ROUNDS[counter.shape[-1]]:
-        raise ValueError(f"rounds must lie in 1..{_MAX_ROUNDS[counter.shape[-1]]} for {counter.shape[-1]} words, got {rounds}")
-    try:
-        shape = torch.broadcast_shapes(counter.shape, key.shape)
-    except RuntimeError:
-        raise ValueError(f"key must broadcast against counter's shape {tuple(counter.shape)}, got {tuple(key.shape)}") from None
-    result: Tensor = _ops.threefry(counter.expand(shape).contiguous(), key.expand(shape).contiguous(), rounds)
-    return result
+        raise ValueError(
+            f"rounds must lie in 1..{_MAX_ROUNDS[counter.shape[-1]]} for {counter.shape[-1]} words, got {rounds}"
+        )
+    shape = _check.common_shape("key", key.shape, "counter", counter.shape)
+    return _ops.threefry(counter.expand(shape).contiguous(), key.expand(shape).contiguous(), rounds)
 
 
 def threefry_2x32(keypair: Tensor | tuple[Tensor, Tensor], count: Tensor) -> Tensor:
@@ -68,15 +66,17 @@ def threefry_2x32(keypair: Tensor | tuple[Tensor, Tensor], count: Tensor) -> Ten
         uint32 tensor of ``count``'s shape.
     """
     if isinstance(keypair, (tuple, list)) and len(keypair) == 2 and all(isinstance(k, Tensor) for k in keypair):
-        keypair = torch.cat([k.reshape(-1) for k in keypair])
-    for name, value in (("keypair", keypair), ("count", count)):
+        pair = torch.cat([k.reshape(-1) for k in keypair])
+    else:
+        pair = keypair  # type: ignore[assignment]
+    for name, value in (("keypair", pair), ("count", count)):
         if not isinstance(value, Tensor) or value.dtype != torch.uint32:
             raise TypeError(f"{name} must be a uint32 tensor, got {_check.describe(value)}")
-    if keypair.shape != (2,):
-        raise ValueError(f"keypair must have shape (2,), got {tuple(keypair.shape)}")
+    if pair.shape != (2,):
+        raise ValueError(f"keypair must have shape (2,), got {tuple(pair.shape)}")
     flat = count.reshape(-1)
     if flat.numel() % 2:
         flat = torch.cat([flat, flat.new_zeros(1)])
     blocks = flat.view(2, -1).t()
-    words = threefry(blocks, keypair).t().reshape(-1)
+    words = threefry(blocks, pair).t().reshape(-1)
     return words[: count.numel()].view(count.shape)

@@ -99,9 +99,7 @@ def epoch_order(key: Key, epoch: Tensor, images: int) -> Tensor:
     return key.fold_in(epoch).randperm(images)
 
 
-def dropout(
-    key: Key, step: Tensor, x: Tensor, draw: Callable[..., Tensor] = dropout_mask
-) -> tuple[Tensor, Tensor]:
+def dropout(key: Key, step: Tensor, x: Tensor, draw: Callable[..., Tensor] = dropout_mask) -> tuple[Tensor, Tensor]:
     """x with a random part of it set to zero and the rest scaled up; and the mask, for the table's sake."""
     kept = draw(key, step, x.shape)
     return torch.where(kept, x / KEEP, 0.0), kept
@@ -275,9 +273,7 @@ class Promise:
 def jax_words_promise(impl: str) -> Promise:
     """The stream of this impl is JAX's."""
     drawn = tuple(random.bits(random.key(1701, impl=impl), (3,)).tolist())
-    return Promise(
-        f"first words of key 1701, {impl} = JAX's", " ".join(map(str, drawn)), drawn == JAX_WORDS[impl]
-    )
+    return Promise(f"first words of key 1701, {impl} = JAX's", " ".join(map(str, drawn)), drawn == JAX_WORDS[impl])
 
 
 def masks_promise(training: Training) -> Promise:
@@ -299,14 +295,10 @@ def weights_promise(what: str, one: Training, other: Training) -> Promise:
     """Two trainings end with the same bits."""
     bits, other_bits = (weights(training).view(torch.int32) for training in (one, other))
     differ = int((bits != other_bits).sum())
-    return Promise(
-        f"final weights: {what}", f"{differ} of {len(bits)} differ", differ == 0 and one.step == other.step
-    )
+    return Promise(f"final weights: {what}", f"{differ} of {len(bits)} differ", differ == 0 and one.step == other.step)
 
 
-def check_promises(
-    key: Key, digits: Digits, whole: Training, show: Callable[[str], Progress]
-) -> list[Promise]:
+def check_promises(key: Key, digits: Digits, whole: Training, show: Callable[[str], Progress]) -> list[Promise]:
     """Train in other ways and compare; ``whole`` is the finished training of :func:`compiled_whole`."""
     until = whole.step
     stop = until // 2 - 1  # in the midst of an epoch
@@ -401,9 +393,7 @@ def options() -> argparse.ArgumentParser:
     )
     parser.add_argument("--epochs", type=int, default=15, help="epochs to train (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=42, help="the seed of the key (default: %(default)s)")
-    parser.add_argument(
-        "--plot", type=Path, metavar="PATH", help="also save the loss as a picture (needs matplotlib)"
-    )
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="also save the loss as a picture (needs matplotlib)")
     return parser
 
 

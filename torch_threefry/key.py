@@ -35,7 +35,7 @@ class Key:
         impl: ``"threefry2x32"`` (JAX's partitionable streams) or ``"threefry2x32_original"``.
     """
 
-    __slots__ = ("data", "impl", "__weakref__")
+    __slots__ = ("__weakref__", "data", "impl")
 
     data: Tensor
     impl: str
@@ -103,7 +103,9 @@ class Key:
         indices = index if isinstance(index, tuple) else (index,)
         used = sum(_dimensions_taken(i) for i in indices)
         if used > self.ndim:
-            raise IndexError(f"index must have at most {self.ndim} entries for a key of shape {tuple(self.shape)}, got {index!r}")
+            raise IndexError(
+                f"index must have at most {self.ndim} entries for a key of shape {tuple(self.shape)}, got {index!r}"
+            )
         if any(i is Ellipsis for i in indices):
             indices = (*indices, slice(None))  # the words' dimension comes last
         return _wrap(self.data[indices], self.impl)
@@ -205,7 +207,9 @@ class Key:
         low, high, size = _randint_arguments(args, named)
         info = torch.iinfo(_check.dtype(dtype, torch.int64, _check.INTEGERS))
         if not info.min <= low < high <= info.max + 1:
-            raise ValueError(f"low and high must satisfy {info.min} <= low < high <= {info.max + 1} for {dtype}, got low={low}, high={high}")
+            raise ValueError(
+                f"low and high must satisfy {info.min} <= low < high <= {info.max + 1} for {dtype}, got low={low}, high={high}"
+            )
         return random.randint(self, _check.sizes("size", size), low, high, dtype)
 
     def randperm(self, n: int, *, dtype: torch.dtype = torch.int64) -> Tensor:
@@ -255,7 +259,7 @@ def check_impl(impl: Any) -> None:
     _check.one_of("impl", impl, IMPL_NUMBERS)
 
 
-def check_words(key: Key, name: str, shape: Sequence[int], words: int | float) -> None:
+def check_words(key: Key, name: str, shape: Sequence[int], words: float) -> None:
     """The original layout cannot address a draw of more than 2^32-2 words, of which an element takes ``words``."""
     if key.impl != "threefry2x32_original" or torch.compiler.is_compiling():  # there the operators check it
         return
@@ -288,10 +292,7 @@ def _fold_in_data(key: Key, data: Tensor) -> Tensor:
         raise TypeError(f"data must be an int or an integer tensor, got {_check.describe(data)}")
     if data.device != key.device and data.dim() > 0:
         raise ValueError(f"data must lie on the key's device {key.device}, got {data.device}")
-    try:
-        torch.broadcast_shapes(key.shape, data.shape)
-    except RuntimeError:
-        raise ValueError(f"data must broadcast against the keys' shape {tuple(key.shape)}, got shape {tuple(data.shape)}") from None
+    _check.common_shape("data", data.shape, "key", key.shape)
     return as_int64_tensor(data).to(key.device)
 
 

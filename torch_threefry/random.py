@@ -99,7 +99,7 @@ def key(seed: int | Tensor, *, impl: str | None = None, device: torch.device | s
     return Key(words.to(torch.uint32), impl)
 
 
-def PRNGKey(seed: int | Tensor, *, impl: str | None = None) -> Key:  # noqa: N802
+def PRNGKey(seed: int | Tensor, *, impl: str | None = None) -> Key:
     """The same as :func:`key`, under JAX's older name."""
     return key(seed, impl=impl)
 
@@ -162,9 +162,7 @@ def _key(value: Any) -> Key:
 # ---- Bits and uniform numbers ----
 
 
-def _prepare(
-    key: Any, shape: Any, window: Window | None, words: int | float
-) -> _Arguments:
+def _prepare(key: Any, shape: Any, window: Window | None, words: float) -> _Arguments:
     """Check a draw's arguments; an element takes ``words`` 32-bit words."""
     if not isinstance(key, Key):
         _key(key)
@@ -218,7 +216,11 @@ def uniform(
     width = 8 if dtype is torch.bfloat16 else _check.FLOATS[dtype]
     data, number, size, flat = arguments = _prepare(key, shape, window, width / 32)
     # The cheaper test first: short draws are called often.
-    if type(minval) is float and type(maxval) is float or not (isinstance(minval, Tensor) or isinstance(maxval, Tensor)):
+    if (
+        type(minval) is float
+        and type(maxval) is float
+        or not (isinstance(minval, Tensor) or isinstance(maxval, Tensor))
+    ):
         low, high = _real("minval", minval), _real("maxval", maxval)
         if low != 0.0 or high != 1.0:
             _check_range(low, high, dtype)
@@ -260,9 +262,7 @@ def _windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int]
     return value
 
 
-def _float_parameter(
-    name: str, value: Any, dtype: torch.dtype, key: Key, arguments: _Arguments
-) -> Tensor:
+def _float_parameter(name: str, value: Any, dtype: torch.dtype, key: Key, arguments: _Arguments) -> Tensor:
     """A parameter rounded to the draw's dtype, held in float64 for float64 and in float32 otherwise."""
     held = torch.float64 if dtype == torch.float64 else torch.float32
     if not isinstance(value, Tensor):
@@ -324,7 +324,9 @@ def _integer_bound(name: str, value: int, dtype: torch.dtype) -> int:
     return number
 
 
-def _range(minval: int | Tensor, maxval: int | Tensor, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+def _range(
+    minval: int | Tensor, maxval: int | Tensor, dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, Tensor]:
     """The lower bound and the number of values (all 2^64 written as 0), as the low 64 bits of each."""
     low, _ = _clip_bound("minval", minval, dtype, device)
     high, above = _clip_bound("maxval", maxval, dtype, device)
@@ -353,10 +355,9 @@ def _clip_bound(name: str, value: int | Tensor, dtype: torch.dtype, device: torc
 # ---- Continuous distributions: location 0, scale 1 ----
 
 
-def _standard(op: Any, key: Key, shape: Shape, dtype: torch.dtype | None, window: Window | None) -> Tensor:
+def _standard(op: _ops.Operator, key: Key, shape: Shape, dtype: torch.dtype | None, window: Window | None) -> Tensor:
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
-    result: Tensor = op(*_prepare(key, shape, window, 2 if dtype == torch.float64 else 1), _CODES[dtype])
-    return result
+    return op(*_prepare(key, shape, window, 2 if dtype == torch.float64 else 1), _CODES[dtype])
 
 
 def normal(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, window: Window | None = None) -> Tensor:
@@ -464,7 +465,9 @@ def bernoulli(
     if p.dtype not in _check.FLOATS:
         raise TypeError(f"p must be a number or a floating tensor, got {_check.describe(p)}")
     wide = p.dtype == torch.float64
-    arguments = _prepare(key, tuple(p.shape) if shape is None else shape, window, (2 if high else 1) * (2 if wide else 1))
+    arguments = _prepare(
+        key, tuple(p.shape) if shape is None else shape, window, (2 if high else 1) * (2 if wide else 1)
+    )
     p = _windowed("p", p.detach().to(torch.float64 if wide else torch.float32), key, arguments[2], arguments[3])
     return _ops.bernoulli_tensor(*arguments, p, high)
 
@@ -543,10 +546,10 @@ def _check_axis(axis: Any, dims: int, x: Any = None) -> int:
     """The axis counted from the front."""
     if dims == 0:
         raise TypeError(f"x must be an int or have at least one dimension, got {_check.describe(x)}")
-    axis = _check.integer("axis", axis)
-    if not -dims <= axis < dims:
-        raise ValueError(f"axis must lie in {-dims}..{dims - 1}, got {axis}")
-    return axis % dims
+    number = _check.integer("axis", axis)
+    if not -dims <= number < dims:
+        raise ValueError(f"axis must lie in {-dims}..{dims - 1}, got {number}")
+    return number % dims
 
 
 def _take(x: Tensor, index: Tensor, axis: int, index_dims: int = 1) -> Tensor:
@@ -612,7 +615,9 @@ def choice(
         if replace:
             index = _choose_by_weight(key, size, weights)
         else:
-            score = gumbel(key, (n,), weights.dtype, "high" if high else "low") + weights.double().log().to(weights.dtype)
+            score = gumbel(key, (n,), weights.dtype, "high" if high else "low") + weights.double().log().to(
+                weights.dtype
+            )
             index = _largest(score, draws)
     index = index.reshape((*key.shape, *size))
     if isinstance(a, Tensor):
@@ -638,7 +643,8 @@ def _choose_by_weight(key: Key, size: Shape, weights: Tensor) -> Tensor:
     # Summed in float64: the sum does not depend on its order, and so not on the device, but for rare ties.
     cumulative = weights.double().cumsum(0).to(weights.dtype)
     parts = cumulative[-1] * (1 - uniform(key, size, weights.dtype))
-    return torch.searchsorted(cumulative, parts.contiguous())
+    index: Tensor = torch.searchsorted(cumulative, parts.contiguous())
+    return index
 
 
 def _largest(score: Tensor, k: int) -> Tensor:

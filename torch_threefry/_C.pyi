@@ -1,0 +1,3 @@
+"""The compiled extension. Importing it registers the operators torch.ops.torch_threefry.*"""
+
+def cpu_instruction_set() -> str: ...
