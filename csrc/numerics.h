@@ -248,9 +248,10 @@ TTF_HD uint16_t to_float16_bits(float x) {
 
 TTF_HD float from_float16_bits(uint16_t half) {
   constexpr uint32_t rebias = (127u - 15u) << 23, smallest_normal = 0x0400u, infinity = 0x7C00u;
+  constexpr uint32_t one_half = 0x3F000000u;  // whose last place is 2^-24, as that of float16's subnormals
   const uint32_t sign = (half & 0x8000u) << 16, magnitude = half & 0x7FFFu;
   const uint32_t normal = (magnitude << 13) + rebias + (magnitude < infinity ? 0u : rebias);
-  const uint32_t subnormal = to_bits(float(int32_t(magnitude)) * 0x1p-24f);
+  const uint32_t subnormal = to_bits(float_from_bits(one_half | magnitude) - 0.5f);
   return float_from_bits(sign | (magnitude < smallest_normal ? subnormal : normal));
 }
 

@@ -46,6 +46,7 @@ struct Place {
 // JAX's partitionable layout: block i serves element i alone.
 struct Threefry2x32 {
   static constexpr Impl impl = Impl::threefry2x32;
+  static constexpr bool chooses = false;  // whether an element takes one of its block's words, or both
 
   TTF_HD static Place place32(uint32_t hi, uint32_t lo, uint64_t) { return {hi, lo, 0}; }
   TTF_HD static Place place64(uint32_t hi, uint32_t lo, uint64_t) { return {hi, lo, 0}; }
@@ -58,6 +59,7 @@ struct Threefry2x32 {
 // encrypted as c0 and the second as c1; the outputs are the two halves of the draw. n < 2^32.
 struct Threefry2x32Original {
   static constexpr Impl impl = Impl::threefry2x32_original;
+  static constexpr bool chooses = true;
 
   TTF_HD static Place place32(uint32_t, uint32_t i, uint64_t n) {
     const uint32_t count = uint32_t(n);

@@ -79,25 +79,37 @@ void transform_words(int count, typename D::Out* out, const void* words0, const 
   }
 }
 
+// Parameters prepared one by one.
+template <class D>
+struct PreparedEach {
+  const typename D::Parameter *first, *second;
+  TTF_HD typename D::Prepared operator[](int i) const { return D::prepare(first[i], second[i]); }
+};
+
 // Elements position... of the result, from their words.
 template <class D>
 void values(const Draw& draw, int64_t position, int count, const void* words0, const void* words1) {
   using T = typename D::Parameter;
   auto* out = static_cast<typename D::Out*>(draw.out) + position;
   const Parameter* p = draw.parameter;
+  T buffer[D::kParameters > 0 ? D::kParameters : 1][kBlock];
   if constexpr (D::kParameters == 0) {
     transform_words<D>(count, out, words0, words1);
   } else if constexpr (D::kParameters == 1) {
-    T buffer[kBlock];
     if (!p[0].data) return transform_words<D>(count, out, words0, words1, number<T>(p[0]));
-    transform_words<D>(count, out, words0, words1, elements<T>(p[0], position, count, buffer));
+    transform_words<D>(count, out, words0, words1, elements<T>(p[0], position, count, buffer[0]));
   } else {
-    T buffer[2][kBlock];
-    if (!p[0].data && !p[1].data) {
-      return transform_words<D>(count, out, words0, words1, number<T>(p[0]), number<T>(p[1]));
+    const bool numbers = !p[0].data && !p[1].data;
+    const T* first = numbers ? nullptr : elements<T>(p[0], position, count, buffer[0]);
+    const T* second = numbers ? nullptr : elements<T>(p[1], position, count, buffer[1]);
+    if constexpr (Prepares<D>::value) {
+      if (!numbers) return transform_words<D>(count, out, words0, words1, PreparedEach<D>{first, second});
+      const auto prepared = D::prepare(number<T>(p[0]).value, number<T>(p[1]).value);
+      transform_words<D>(count, out, words0, words1, Broadcast<typename D::Prepared>{prepared});
+    } else {
+      if (!numbers) return transform_words<D>(count, out, words0, words1, first, second);
+      transform_words<D>(count, out, words0, words1, number<T>(p[0]), number<T>(p[1]));
     }
-    transform_words<D>(count, out, words0, words1, elements<T>(p[0], position, count, buffer[0]),
-                       elements<T>(p[1], position, count, buffer[1]));
   }
 }
 

@@ -10,7 +10,7 @@
 
 TTF_NAMESPACE_BEGIN
 
-constexpr int kBlock = 1024;  // elements a block; a multiple of kLanes, for whole bundles are encrypted
+constexpr int kBlock = 512;  // elements a block; a multiple of kLanes, for whole bundles are encrypted
 
 // Two words an element: counters, then their encryption, in place. `second` is a Place's.
 struct Blocks {
@@ -38,26 +38,26 @@ struct Gather {
 
 // ---- Counters ----
 
-template <class PlaceOf>
+// With `choose`, an element takes one of its block's words, and `second` is set too.
+template <bool choose>
+TTF_HD void set_counter(int i, const Place& place, Blocks& blocks) {
+  blocks.word0[i] = place.c0;
+  blocks.word1[i] = place.c1;
+  if (choose) blocks.second[i] = place.second;
+}
+
+template <bool choose, class PlaceOf>
 TTF_HD void set_counters(const Run& run, int count, PlaceOf place, Blocks& blocks) {
   const uint32_t first_hi = hi32(run.first), first_lo = lo32(run.first);
   for (int i = 0; i < count; ++i) {
     const uint32_t lo = first_lo + i;
-    const Place p = place(first_hi + (lo < first_lo), lo);
-    blocks.word0[i] = p.c0;
-    blocks.word1[i] = p.c1;
-    blocks.second[i] = p.second;
+    set_counter<choose>(i, place(first_hi + (lo < first_lo), lo), blocks);
   }
 }
 
-template <class PlaceOf>
+template <bool choose, class PlaceOf>
 TTF_HD void set_counters(const Gather& gather, int count, PlaceOf place, Blocks& blocks) {
-  for (int i = 0; i < count; ++i) {
-    const Place p = place(gather.hi[i], gather.lo[i]);
-    blocks.word0[i] = p.c0;
-    blocks.word1[i] = p.c1;
-    blocks.second[i] = p.second;
-  }
+  for (int i = 0; i < count; ++i) set_counter<choose>(i, place(gather.hi[i], gather.lo[i]), blocks);
 }
 
 // ---- Cipher ----
@@ -94,15 +94,17 @@ TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks
 template <class Stream, class Source>
 void words(const Source& source, int count, uint64_t n, uint32_t* out) {
   Blocks blocks;
-  set_counters(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place32(hi, lo, n); }, blocks);
+  set_counters<Stream::chooses>(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place32(hi, lo, n); }, blocks);
   encrypt(source, count, blocks);
-  for (int i = 0; i < count; ++i) out[i] = Stream::word32(blocks.word0[i], blocks.word1[i], blocks.second[i]);
+  for (int i = 0; i < count; ++i) {
+    out[i] = Stream::word32(blocks.word0[i], blocks.word1[i], Stream::chooses ? blocks.second[i] : 0);
+  }
 }
 
 template <class Stream, class Source>
 void words(const Source& source, int count, uint64_t n, uint64_t* out) {
   Blocks blocks;
-  set_counters(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place64(hi, lo, n); }, blocks);
+  set_counters<false>(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place64(hi, lo, n); }, blocks);
   encrypt(source, count, blocks);
   for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
 }
@@ -112,11 +114,10 @@ void words(const Source& source, int count, uint64_t n, uint64_t* out) {
 // keeps the rule that an element is found by its index alone.
 template <class Stream, class Source, class Narrow>
 void narrow_words(const Source& source, int count, uint64_t n, Narrow* out) {
-  constexpr bool cut_up = Stream::impl == Impl::threefry2x32_original;
-  constexpr uint32_t bits = 8 * sizeof(Narrow), parts = cut_up ? 32 / bits : 1;
+  constexpr uint32_t bits = 8 * sizeof(Narrow), parts = Stream::chooses ? 32 / bits : 1;
   const uint64_t total = (n + parts - 1) / parts;
   Blocks blocks;
-  set_counters(
+  set_counters<Stream::chooses>(
       source, count,
       [total](uint32_t hi, uint32_t lo) {
         Place place = Stream::place32(hi, lo / parts, total);
@@ -126,8 +127,8 @@ void narrow_words(const Source& source, int count, uint64_t n, Narrow* out) {
       blocks);
   encrypt(source, count, blocks);
   for (int i = 0; i < count; ++i) {
-    const uint32_t word = Stream::word32(blocks.word0[i], blocks.word1[i], blocks.second[i] & 1);
-    out[i] = Narrow(word >> (blocks.second[i] >> 1));
+    const uint32_t choice = Stream::chooses ? blocks.second[i] : 0;
+    out[i] = Narrow(Stream::word32(blocks.word0[i], blocks.word1[i], choice & 1) >> (choice >> 1));
   }
 }
 template <class Stream, class Source>
@@ -142,7 +143,7 @@ void words(const Source& source, int count, uint64_t n, uint16_t* out) {
 // Both words of the original layout's blocks first, first + 1...: word0[i] is word first + i of the draw
 // of n words, and word1[i] is word ceil(n / 2) + first + i.
 inline void word_pairs(const Run& run, int count, uint64_t n, Blocks& blocks) {
-  set_counters(run, count, [n](uint32_t hi, uint32_t lo) { return Threefry2x32Original::place32(hi, lo, n); }, blocks);
+  set_counters<false>(run, count, [n](uint32_t hi, uint32_t lo) { return Threefry2x32Original::place32(hi, lo, n); }, blocks);
   encrypt(run, count, blocks);
 }
 

@@ -6,7 +6,9 @@
 //   Parameter   the type of its parameters, and kParameters, how many it has
 //   kWords      which words of the streams an element takes
 //   value(word..., parameter...)  the transform, branch-free where that is possible
-// A long transform may state it in two steps besides, finish(begin(word)), Step {v, w} being what goes from
+// Where the parameters need work that is the same for all elements that share them, prepare(parameter...)
+// makes a Prepared of them, and it is value(word..., prepared).
+// A long transform may state itself in two steps besides, finish(begin(word)), Step {v, w} being what goes from
 // one to the other. A loop over each keeps a processor busier than one over their chain of dependences.
 #pragma once
 
@@ -51,11 +53,10 @@ TTF_HD double unit(uint64_t word) {
   return numerics::double_from_bits(word >> 12 | 0x3FF0000000000000u) - 1.0;
 }
 
-// JAX's uniform between two bounds: one fused scale-and-shift of the unit uniform.
+// JAX's uniform on [low, high), low < high: one fused scale-and-shift of the unit uniform.
 template <class T>
 TTF_HD T uniform_between(T u, T low, T high) {
-  const T x = numerics::fma(u, high - low, low);
-  return low > x ? low : x;
+  return numerics::fma(u, high - low, low);
 }
 
 // The largest number below x (x finite and not zero).
@@ -94,13 +95,21 @@ struct AsBFloat16 : D {
   }
 };
 
-// Whether a distribution states its transform in steps.
+// Whether a distribution states its transform in steps, and whether it prepares its parameters.
 template <class D, class = void>
 struct HasSteps {
   static constexpr bool value = false;
 };
 template <class D>
 struct HasSteps<D, decltype(void(sizeof(typename D::Step)))> {
+  static constexpr bool value = true;
+};
+template <class D, class = void>
+struct Prepares {
+  static constexpr bool value = false;
+};
+template <class D>
+struct Prepares<D, decltype(void(sizeof(typename D::Prepared)))> {
   static constexpr bool value = true;
 };
 

@@ -17,12 +17,13 @@ TTF_HD uint64_t multiply_high(uint64_t a, uint64_t b) {
 #endif
 }
 
+// x - d if x >= d, else x: with a mask, since compilers make a branch of a select here, and it is a coin toss.
+TTF_HD uint64_t reduce_once(uint64_t x, uint64_t d) { return x - (d & (uint64_t(0) - uint64_t(x >= d))); }
+
 // n mod d by Barrett's reduction. reciprocal = floor((2^64 - 1) / d), so the estimated quotient is at
 // most two short.
 TTF_HD uint64_t remainder(uint64_t n, uint64_t d, uint64_t reciprocal) {
-  uint64_t r = n - multiply_high(n, reciprocal) * d;
-  r = r >= d ? r - d : r;
-  return r >= d ? r - d : r;
+  return reduce_once(reduce_once(n - multiply_high(n, reciprocal) * d, d), d);
 }
 
 // (high * 2^64 + low) mod d for high < d: Möller & Granlund, "Improved division by invariant
@@ -37,9 +38,8 @@ TTF_HD uint64_t remainder_wide(uint64_t high, uint64_t low, uint64_t d, int shif
   q0 += u0;
   q1 += (q0 < u0) + 1;
   uint64_t r = u0 - q1 * divisor;
-  r = r > q0 ? r + divisor : r;
-  r = r >= divisor ? r - divisor : r;
-  return r >> shift;
+  r += divisor & (uint64_t(0) - uint64_t(r > q0));
+  return reduce_once(r, divisor) >> shift;
 }
 
 TTF_HD int leading_zeros(uint64_t x) {
@@ -59,21 +59,40 @@ struct RandInt {
   static constexpr int kParameters = 2;
   static constexpr Words kWords = Words::children;
 
-  TTF_HD static O value(uint32_t h, uint32_t l, uint64_t low, uint64_t span) {
-    const uint64_t d = span ? span : uint64_t(1) << 32;
-    return O(low + remainder(uint64_t(h) << 32 | l, d, ~uint64_t(0) / d));
+  struct Prepared {
+    uint64_t low, divisor, reciprocal;
+  };
+  TTF_HD static Prepared prepare(uint64_t low, uint64_t span) {
+    const uint64_t divisor = span ? span : uint64_t(1) << 32;
+    return {low, divisor, ~uint64_t(0) / divisor};
+  }
+  TTF_HD static O value(uint32_t h, uint32_t l, const Prepared& p) {
+    return O(p.low + remainder(uint64_t(h) << 32 | l, p.divisor, p.reciprocal));
   }
 };
 
-struct RandInt64 : RandInt<uint64_t> {
+struct RandInt64 {
   using Word = uint64_t;
+  using Out = uint64_t;
+  using Parameter = uint64_t;
+  static constexpr int kParameters = 2;
+  static constexpr Words kWords = Words::children;
 
-  TTF_HD static uint64_t value(uint64_t h, uint64_t l, uint64_t low, uint64_t span) {
-    const uint64_t d = span ? span : 1;
-    const int shift = leading_zeros(d);
-    const uint64_t v = uint64_t(~(unsigned __int128)(0) / (d << shift));  // less 2^64, by wrapping
-    const uint64_t r = remainder_wide(remainder(h, d, ~uint64_t(0) / d), l, d, shift, v);
-    return low + (span ? r : l);
+  struct Prepared {
+    uint64_t low, span, divisor, reciprocal, shifted_reciprocal;
+    int shift;
+  };
+  TTF_HD static Prepared prepare(uint64_t low, uint64_t span) {
+    const uint64_t divisor = span ? span : 1;
+    const int shift = leading_zeros(divisor);
+    const unsigned __int128 all_ones = ~(unsigned __int128)(0);
+    // The quotient less 2^64, by wrapping.
+    return {low, span, divisor, ~uint64_t(0) / divisor, uint64_t(all_ones / (divisor << shift)), shift};
+  }
+  TTF_HD static uint64_t value(uint64_t h, uint64_t l, const Prepared& p) {
+    const uint64_t high = remainder(h, p.divisor, p.reciprocal);
+    const uint64_t r = remainder_wide(high, l, p.divisor, p.shift, p.shifted_reciprocal);
+    return p.low + (p.span ? r : l);
   }
 };
 

@@ -5,22 +5,30 @@
 
 TTF_NAMESPACE_BEGIN
 
-// The scale-and-shift can round up to the excluded end; the draw is then the number before it, `last`.
+// What is the same for all draws between two bounds. `last` is the number before high.
 template <class T>
-TTF_HD T below_end(T x, T low, T high, T span, T last) {
-  const T inside = (low < high && x >= high) ? last : x;
-  return span - span == 0 ? inside : T(__builtin_nanf(""));
+struct Interval {
+  T low, high, span, last;
+};
+
+// The scale-and-shift can round up to the excluded end; the draw is then the number before it.
+template <class T>
+TTF_HD T confine(T x, const Interval<T>& to) {
+  const T above_low = to.low > x ? to.low : x;
+  const T inside = (to.low < to.high && above_low >= to.high) ? to.last : above_low;
+  return to.span - to.span == 0 ? inside : T(__builtin_nanf(""));
 }
 
 template <class T>
 struct Uniform : FloatDistribution<T> {
-  using Word = typename Format<T>::Word;
   static constexpr int kParameters = 2;
 
-  TTF_HD static T value(Word word, T low, T high) {
-    // If high is 0, the number before it: minus the smallest subnormal.
-    const T last = high == 0 ? -Format<T>::smallest : next_below(high);
-    return below_end(uniform_between(unit(word), low, high), low, high, high - low, last);
+  using Prepared = Interval<T>;
+  TTF_HD static Prepared prepare(T low, T high) {
+    return {low, high, high - low, high == 0 ? -Format<T>::smallest : next_below(high)};
+  }
+  TTF_HD static T value(typename Format<T>::Word word, const Prepared& interval) {
+    return confine(numerics::fma(unit(word), interval.span, interval.low), interval);
   }
 };
 
@@ -37,21 +45,22 @@ struct UniformHalf {
 
   TTF_HD static float round(float x) { return Half::widen(Half::narrow(x)); }
 
-  TTF_HD static uint16_t value(Word word, float low, float high) {
-    const float u = float(int32_t(word) >> Half::spare_bits) * Half::unit_step;
-    const float span = round(high - low);
-    const float x = round(round(u * span) + low);
+  using Prepared = Interval<float>;
+  TTF_HD static Prepared prepare(float low, float high) {
     const uint16_t bits = Half::narrow(high);
     const float before = Half::widen(uint16_t(high > 0 ? bits - 1 : bits + 1));
-    const float last = high == 0 ? -Half::smallest : before;
-    return Half::narrow(below_end(low > x ? low : x, low, high, span, last));
+    return {low, high, round(high - low), high == 0 ? -Half::smallest : before};
+  }
+  TTF_HD static uint16_t value(Word word, const Prepared& interval) {
+    const uint32_t mantissa = uint32_t(word >> Half::spare_bits) << Half::mantissa_shift;
+    const float u = numerics::float_from_bits(mantissa | 0x3F800000u) - 1.0f;
+    return Half::narrow(confine(round(round(u * interval.span) + interval.low), interval));
   }
 };
 
 struct Float16 {
   using Word = uint16_t;
-  static constexpr int spare_bits = 6;
-  static constexpr float unit_step = 0x1p-10f;
+  static constexpr int spare_bits = 6, mantissa_shift = 23 - 10;
   static constexpr float smallest = 0x1p-24f;
   TTF_HD static uint16_t narrow(float x) { return numerics::to_float16_bits(x); }
   TTF_HD static float widen(uint16_t bits) { return numerics::from_float16_bits(bits); }
@@ -59,8 +68,7 @@ struct Float16 {
 
 struct BFloat16 {
   using Word = uint8_t;
-  static constexpr int spare_bits = 1;
-  static constexpr float unit_step = 0x1p-7f;
+  static constexpr int spare_bits = 1, mantissa_shift = 23 - 7;
   static constexpr float smallest = 0x1p-133f;
   TTF_HD static uint16_t narrow(float x) { return numerics::to_bfloat16_bits(x); }
   TTF_HD static float widen(uint16_t bits) { return numerics::from_bfloat16_bits(bits); }
