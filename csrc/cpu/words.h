@@ -62,30 +62,47 @@ TTF_HD void set_counters(const Gather& gather, int count, PlaceOf place, Blocks&
 
 // ---- Cipher ----
 
-template <class KeyOf>
-TTF_HD void encrypt_bundles(int count, Blocks& blocks, KeyOf key_of) {
+// For every bundle: load its counters, encrypt, store. Each use holds a whole unrolled cipher, and so there
+// are few of them, not inlined.
+template <class Key, class Load, class Store>
+TTF_HD void encrypt_bundles(int count, Key key_of, Load load, Store store) {
   for (int base = 0; base < count; base += kLanes) {
     Lanes<uint32_t> block[2];
-    block[0].load(blocks.word0 + base);
-    block[1].load(blocks.word1 + base);
-    key_of(base, block);
-    block[0].store(blocks.word0 + base);
-    block[1].store(blocks.word1 + base);
+    load(base, block);
+    threefry<uint32_t, 2>(block, key_of(base).word, kRounds);
+    store(base, block);
   }
 }
 
-// Not inlined: each holds a whole unrolled cipher.
+struct KeyLanes {
+  Lanes<uint32_t> word[2];
+};
+
+template <class Key>
+TTF_HD void encrypt_in_place(int count, Blocks& blocks, Key key_of) {
+  encrypt_bundles(
+      count, key_of,
+      [&blocks](int base, Lanes<uint32_t>(&block)[2]) {
+        block[0].load(blocks.word0 + base);
+        block[1].load(blocks.word1 + base);
+      },
+      [&blocks](int base, const Lanes<uint32_t>(&block)[2]) {
+        block[0].store(blocks.word0 + base);
+        block[1].store(blocks.word1 + base);
+      });
+}
+
 TTF_NOINLINE inline void encrypt(const Run& run, int count, Blocks& blocks) {
-  const uint32_t key[2] = {run.key.word[0], run.key.word[1]};
-  encrypt_bundles(count, blocks, [&key](int, Lanes<uint32_t>(&block)[2]) { threefry<uint32_t, 2>(block, key, kRounds); });
+  const Key2x32 key = run.key;
+  encrypt_in_place(count, blocks, [key](int) { return key; });
 }
 
 TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks) {
-  encrypt_bundles(count, blocks, [&gather](int base, Lanes<uint32_t>(&block)[2]) {
-    Lanes<uint32_t> key[2];
-    key[0].load(gather.key0 + base);
-    key[1].load(gather.key1 + base);
-    threefry<uint32_t, 2>(block, key, kRounds);
+  encrypt_in_place(count, blocks, [&gather](int base) {
+    KeyLanes key;
+    key.word[0].load(gather.key0 + base);
+    key.word[1].load(gather.key1 + base);
+    return key;
   });
 }
 
@@ -107,6 +124,33 @@ void words(const Source& source, int count, uint64_t n, uint64_t* out) {
   set_counters<false>(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place64(hi, lo, n); }, blocks);
   encrypt(source, count, blocks);
   for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
+}
+
+// The commonest draws, a run of the partitionable stream: the words are made before the blocks are stored.
+template <class Out, class WordOf>
+TTF_HD void run_words(const Run& run, int count, Out* out, WordOf word_of) {
+  Blocks blocks;
+  set_counters<false>(run, count, [](uint32_t hi, uint32_t lo) { return Threefry2x32::place32(hi, lo, 0); }, blocks);
+  const Key2x32 key = run.key;
+  encrypt_bundles(
+      count, [key](int) { return key; },
+      [&blocks](int base, Lanes<uint32_t>(&block)[2]) {
+        block[0].load(blocks.word0 + base);
+        block[1].load(blocks.word1 + base);
+      },
+      [out, word_of](int base, const Lanes<uint32_t>(&block)[2]) {
+        for (int l = 0; l < kLanes; ++l) out[base + l] = word_of(block[0].lane[l], block[1].lane[l]);
+      });
+}
+
+template <>
+TTF_NOINLINE inline void words<Threefry2x32>(const Run& run, int count, uint64_t, uint32_t* out) {
+  run_words(run, count, out, [](uint32_t o0, uint32_t o1) { return Threefry2x32::word32(o0, o1, 0); });
+}
+
+template <>
+TTF_NOINLINE inline void words<Threefry2x32>(const Run& run, int count, uint64_t, uint64_t* out) {
+  run_words(run, count, out, join32);
 }
 
 // 8- and 16-bit words. Partitionable: the low bits of the 32-bit word. Original: the 32-bit words cut
