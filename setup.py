@@ -31,8 +31,6 @@ COMMON_FLAGS = [
     "-fno-math-errno",
     "-fno-trapping-math",
 ]
-# g++ must unroll all 20 rounds of the cipher over a bundle of lanes before it vectorises them.
-KERNEL_FLAGS = ["--param=max-completely-peeled-insns=2000", "--param=max-completely-peel-times=80"]
 
 
 def is_x86_64() -> bool:
@@ -41,10 +39,9 @@ def is_x86_64() -> bool:
 
 def kernel_sources() -> dict[str, list[str]]:
     """The CPU kernels' sources, each with the flags for its instruction set."""
-    unroll = KERNEL_FLAGS if "clang" not in os.environ.get("CXX", sysconfig.get_config_var("CXX") or "") else []
     if not is_x86_64():
-        return {str(CSRC / "cpu/kernels_base.cpp"): unroll}
-    return {str(CSRC / f"cpu/kernels_{level}.cpp"): [f"-march=x86-64-{level}", *unroll] for level in ("v2", "v3", "v4")}
+        return {str(CSRC / "cpu/kernels_base.cpp"): []}
+    return {str(CSRC / f"cpu/kernels_{level}.cpp"): [f"-march=x86-64-{level}"] for level in ("v2", "v3", "v4")}
 
 
 def require_compiler() -> None:

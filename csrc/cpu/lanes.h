@@ -1,10 +1,11 @@
-// A bundle of words that the cipher treats as one: the loops over lanes become vector instructions.
+// A bundle of words that the cipher treats as one: several of the target's vectors.
 //
 // Threefry is a chain of dependent operations, so one vector at a time would wait for each of
-// them. kLanes keeps several vectors in flight, as many as the registers hold two words of.
+// them. A bundle keeps several in flight, as many as the registers hold two words of.
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 #include "../macros.h"
 #include "../threefry.h"
@@ -12,47 +13,91 @@
 TTF_NAMESPACE_BEGIN
 
 #if defined(__AVX512F__)
-constexpr int kLanes = 64;
+constexpr int kVectorBytes = 64, kVectors = 4;
 #elif defined(__AVX2__)
-constexpr int kLanes = 32;
+constexpr int kVectorBytes = 32, kVectors = 4;
 #else
-constexpr int kLanes = 16;
+constexpr int kVectorBytes = 16, kVectors = 4;
+#endif
+constexpr int kLanes = kVectors * kVectorBytes / int(sizeof(uint32_t));
+
+// g++'s and clang's vectors: + ^ << >> work on all lanes, on any target.
+typedef uint32_t Vector __attribute__((vector_size(kVectorBytes)));
+typedef uint8_t ByteVector __attribute__((vector_size(kVectorBytes)));
+
+// Rotations by whole bytes are one shuffle where there is no rotate instruction (AVX-512 has one).
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(__clang__)
+#define TTF_SHUFFLE_BYTES
+template <int bytes>
+TTF_HD Vector rotl_bytes(Vector x) {
+  ByteVector from;
+  for (int i = 0; i < kVectorBytes; ++i) from[i] = uint8_t(i / 4 * 4 + (i + 4 - bytes) % 4);
+  return Vector(__builtin_shuffle(ByteVector(x), from));
+}
 #endif
 
-template <class Word>
-struct Lanes {
-  Word lane[kLanes];
+TTF_HD Vector rotl(Vector x, int n) {
+#if defined(TTF_SHUFFLE_BYTES)
+  if (n == 16) return rotl_bytes<2>(x);
+  if (n == 24) return rotl_bytes<3>(x);
+#endif
+  return (x << n) | (x >> (32 - n));
+}
 
-  // Loops, not memcpy, which g++ cuts into smaller moves than the vectors that then wait for them.
-  TTF_HD void load(const Word* from) {
-    for (int l = 0; l < kLanes; ++l) lane[l] = from[l];
+struct Lanes {
+  Vector vector[kVectors];
+
+  TTF_HD void load(const uint32_t* from) {
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) memcpy(&vector[i], from + i * (kLanes / kVectors), sizeof(Vector));
   }
-  TTF_HD void store(Word* to) const {
-    for (int l = 0; l < kLanes; ++l) to[l] = lane[l];
+  TTF_HD void store(uint32_t* to) const {
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) memcpy(to + i * (kLanes / kVectors), &vector[i], sizeof(Vector));
+  }
+
+  // first, first + 1, ...
+  TTF_HD static Lanes count_from(uint32_t first) {
+    Vector steps;
+    for (int i = 0; i < kLanes / kVectors; ++i) steps[i] = uint32_t(i);
+    Lanes result;
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) result.vector[i] = steps + (first + uint32_t(i * (kLanes / kVectors)));
+    return result;
+  }
+  TTF_HD static Lanes all(uint32_t word) {
+    Lanes result;
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) result.vector[i] = Vector{} + word;
+    return result;
   }
 
   TTF_HD Lanes& operator+=(const Lanes& other) {
-    for (int l = 0; l < kLanes; ++l) lane[l] += other.lane[l];
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) vector[i] += other.vector[i];
     return *this;
   }
   TTF_HD Lanes& operator^=(const Lanes& other) {
-    for (int l = 0; l < kLanes; ++l) lane[l] ^= other.lane[l];
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) vector[i] ^= other.vector[i];
     return *this;
   }
-  TTF_HD Lanes& operator+=(Word word) {
-    for (int l = 0; l < kLanes; ++l) lane[l] += word;
+  TTF_HD Lanes& operator+=(uint32_t word) {
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) vector[i] += word;
     return *this;
   }
-  TTF_HD Lanes& operator^=(Word word) {
-    for (int l = 0; l < kLanes; ++l) lane[l] ^= word;
+  TTF_HD Lanes& operator^=(uint32_t word) {
+    TTF_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) vector[i] ^= word;
     return *this;
   }
 };
 
-template <class Word>
-TTF_HD Lanes<Word> rotl(const Lanes<Word>& x, int n) {
-  Lanes<Word> result;
-  for (int l = 0; l < kLanes; ++l) result.lane[l] = rotl(x.lane[l], n);
+TTF_HD Lanes rotl(const Lanes& x, int n) {
+  Lanes result;
+  TTF_UNROLL(8)
+  for (int i = 0; i < kVectors; ++i) result.vector[i] = rotl(x.vector[i], n);
   return result;
 }
 

@@ -67,7 +67,7 @@ TTF_HD void set_counters(const Gather& gather, int count, PlaceOf place, Blocks&
 template <class Key, class Load, class Store>
 TTF_HD void encrypt_bundles(int count, Key key_of, Load load, Store store) {
   for (int base = 0; base < count; base += kLanes) {
-    Lanes<uint32_t> block[2];
+    Lanes block[2];
     load(base, block);
     threefry<uint32_t, 2>(block, key_of(base).word, kRounds);
     store(base, block);
@@ -75,18 +75,18 @@ TTF_HD void encrypt_bundles(int count, Key key_of, Load load, Store store) {
 }
 
 struct KeyLanes {
-  Lanes<uint32_t> word[2];
+  Lanes word[2];
 };
 
 template <class Key>
 TTF_HD void encrypt_in_place(int count, Blocks& blocks, Key key_of) {
   encrypt_bundles(
       count, key_of,
-      [&blocks](int base, Lanes<uint32_t>(&block)[2]) {
+      [&blocks](int base, Lanes(&block)[2]) {
         block[0].load(blocks.word0 + base);
         block[1].load(blocks.word1 + base);
       },
-      [&blocks](int base, const Lanes<uint32_t>(&block)[2]) {
+      [&blocks](int base, Lanes(&block)[2]) {
         block[0].store(blocks.word0 + base);
         block[1].store(blocks.word1 + base);
       });
@@ -109,13 +109,18 @@ TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks
 // ---- Words ----
 
 template <class Stream, class Source>
-void words(const Source& source, int count, uint64_t n, uint32_t* out) {
+void block_words(const Source& source, int count, uint64_t n, uint32_t* out) {
   Blocks blocks;
   set_counters<Stream::chooses>(source, count, [n](uint32_t hi, uint32_t lo) { return Stream::place32(hi, lo, n); }, blocks);
   encrypt(source, count, blocks);
   for (int i = 0; i < count; ++i) {
     out[i] = Stream::word32(blocks.word0[i], blocks.word1[i], Stream::chooses ? blocks.second[i] : 0);
   }
+}
+
+template <class Stream, class Source>
+void words(const Source& source, int count, uint64_t n, uint32_t* out) {
+  block_words<Stream>(source, count, n, out);
 }
 
 template <class Stream, class Source>
@@ -126,31 +131,28 @@ void words(const Source& source, int count, uint64_t n, uint64_t* out) {
   for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
 }
 
-// The commonest draws, a run of the partitionable stream: the words are made before the blocks are stored.
-template <class Out, class WordOf>
-TTF_HD void run_words(const Run& run, int count, Out* out, WordOf word_of) {
-  Blocks blocks;
-  set_counters<false>(run, count, [](uint32_t hi, uint32_t lo) { return Threefry2x32::place32(hi, lo, 0); }, blocks);
+// The commonest draws, 32-bit words of a run of the partitionable stream, stay in registers from counter to
+// word. (Not where the low half of the counter wraps around, once in 2^32 elements.)
+TTF_NOINLINE inline void run_words(const Run& run, int count, uint32_t* out) {
   const Key2x32 key = run.key;
+  const Lanes hi = Lanes::all(hi32(run.first));
+  const uint32_t lo = lo32(run.first);
   encrypt_bundles(
       count, [key](int) { return key; },
-      [&blocks](int base, Lanes<uint32_t>(&block)[2]) {
-        block[0].load(blocks.word0 + base);
-        block[1].load(blocks.word1 + base);
+      [hi, lo](int base, Lanes(&block)[2]) {
+        block[0] = hi;
+        block[1] = Lanes::count_from(lo + uint32_t(base));
       },
-      [out, word_of](int base, const Lanes<uint32_t>(&block)[2]) {
-        for (int l = 0; l < kLanes; ++l) out[base + l] = word_of(block[0].lane[l], block[1].lane[l]);
+      [out](int base, Lanes(&block)[2]) {
+        block[0] ^= block[1];
+        block[0].store(out + base);
       });
 }
 
 template <>
-TTF_NOINLINE inline void words<Threefry2x32>(const Run& run, int count, uint64_t, uint32_t* out) {
-  run_words(run, count, out, [](uint32_t o0, uint32_t o1) { return Threefry2x32::word32(o0, o1, 0); });
-}
-
-template <>
-TTF_NOINLINE inline void words<Threefry2x32>(const Run& run, int count, uint64_t, uint64_t* out) {
-  run_words(run, count, out, join32);
+inline void words<Threefry2x32>(const Run& run, int count, uint64_t n, uint32_t* out) {
+  if (lo32(run.first) <= UINT32_MAX - kBlock) return run_words(run, count, out);
+  block_words<Threefry2x32>(run, count, n, out);
 }
 
 // 8- and 16-bit words. Partitionable: the low bits of the 32-bit word. Original: the 32-bit words cut
