@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -410,9 +411,9 @@ Tensor permutation(const Tensor& key, int64_t impl, int64_t n, int64_t dtype_cod
   if (keys.count == 0 || n == 0) return result;
   const bool many = keys.count > 1 && n < kGrain * 8;  // rows are work enough for the threads
   const auto rows = [&](int64_t begin, int64_t end) {
-    std::vector<uint64_t> scratch(2 * size_t(n));
+    std::unique_ptr<uint64_t[]> scratch(new uint64_t[size_t(kernels().permutation_scratch(n))]);
     for (int64_t row = begin; row < end; ++row) {
-      kernels().permutation(permutation, row, scratch.data(), many ? run_serially : run_in_parallel);
+      kernels().permutation(permutation, row, scratch.get(), many ? run_serially : run_in_parallel);
     }
   };
   if (many) {

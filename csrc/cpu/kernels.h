@@ -20,7 +20,8 @@ struct CpuKernels {
   void (*draw)(const Draw&, int64_t begin, int64_t end);
   void (*fold_in)(const FoldIn&, int64_t begin, int64_t end);
   void (*cipher)(const Cipher&, int64_t begin, int64_t end);
-  // One key's row. scratch holds 2 n numbers.
+  // One key's row. scratch has as many numbers as permutation_scratch says.
+  int64_t (*permutation_scratch)(int64_t n);
   void (*permutation)(const Permutation&, int64_t key_number, uint64_t* scratch, ParallelTasks);
 };
 

@@ -186,83 +186,146 @@ void cipher(const Cipher& cipher, int64_t begin, int64_t end) {
 
 // ---- Permutations ----
 
-// An item is a 32-bit sort key above a 32-bit value. Least-significant-digit radix sort by the key:
-// stable, as the order of equal keys is part of the stream. Chunks count their digits, then each
-// knows where its items go.
-constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits, kMaxChunks = 64;
-constexpr int64_t kMinChunk = 1 << 15;
+// Each round sorts items by fresh 32-bit keys; an item is its key above a 32-bit value. The sort is stable, as
+// the order of equal keys is part of the stream. The keys are uniform, so that their first bits share the
+// items out evenly: first over buckets that fit a cache, by chunks of items at the same time; then each
+// bucket over places for one or two items, which an insertion sort puts in order.
+constexpr int kMaxBucketBits = 11;    // 2048 buckets
+constexpr int kBucketItemBits = 11;   // of some 2048 items, as long as the buckets suffice
+constexpr int64_t kMaxChunks = 16, kMinChunk = 1 << 14, kBucketTasks = 64;
 
-struct Sort {
+TTF_HD int floor_log2(int64_t x) { return 63 - leading_zeros(uint64_t(x)); }
+
+struct Shuffle {
   const Permutation* permutation;
-  Key2x32 key;  // of this round
-  bool first_round;
-  uint64_t *items, *sorted;
-  void* out;  // where the last pass of the last round puts the values, else null
+  Key2x32 key;  // of this round's sort keys
+  bool first_round, last_round;
   int64_t n, chunk;
-  int shift;
-  int64_t counts[kMaxChunks][kDigits];
+  int bucket_bits;
+  char* row;  // of the result
+  uint64_t *items, *sorted;
+  uint32_t* counts;   // a row of buckets for each chunk
+  uint32_t* starts;   // where each bucket begins, and n
+  uint32_t* places;   // room for a count an item
+
+  int64_t buckets() const { return int64_t(1) << bucket_bits; }
+  uint32_t bucket_of(uint64_t item) const { return uint32_t(item >> 32 >> (32 - bucket_bits)); }
 };
 
-TTF_HD int digit(uint64_t item, int shift) { return int(item >> shift & (kDigits - 1)); }
+int64_t permutation_scratch(int64_t n) {
+  constexpr int64_t tables = (kMaxChunks + 2) << kMaxBucketBits;
+  return 2 * n + (n + tables) / 2 + 1;
+}
 
-// Give the chunk's values new sort keys, the words of this round's key.
+// Give a chunk's items new keys and count them by bucket.
 void new_keys(void* context, int64_t chunk) {
-  Sort& sort = *static_cast<Sort*>(context);
-  alignas(64) uint32_t buffer[kBlock];
-  const int64_t end = smaller(sort.n, (chunk + 1) * sort.chunk);
-  for (int64_t i = chunk * sort.chunk; i < end; i += kBlock) {
+  Shuffle& s = *static_cast<Shuffle*>(context);
+  alignas(64) uint32_t keys[kBlock];
+  uint32_t* counts = s.counts + chunk * s.buckets();
+  for (int64_t b = 0; b < s.buckets(); ++b) counts[b] = 0;
+  const int64_t end = smaller(s.n, (chunk + 1) * s.chunk);
+  for (int64_t i = chunk * s.chunk; i < end; i += kBlock) {
     const int count = int(smaller(end - i, kBlock));
-    const Run run = {sort.key, uint64_t(i)};
-    if (sort.permutation->impl == Impl::threefry2x32) {
-      words<Threefry2x32>(run, count, uint64_t(sort.n), buffer);
+    const Run run = {s.key, uint64_t(i)};
+    if (s.permutation->impl == Impl::threefry2x32) {
+      words<Threefry2x32>(run, count, uint64_t(s.n), keys);
     } else {
-      words<Threefry2x32Original>(run, count, uint64_t(sort.n), buffer);
+      words<Threefry2x32Original>(run, count, uint64_t(s.n), keys);
     }
     for (int j = 0; j < count; ++j) {
-      const uint32_t value = sort.first_round ? uint32_t(i + j) : uint32_t(sort.items[i + j]);
-      sort.items[i + j] = join32(buffer[j], value);
+      const uint64_t item = join32(keys[j], s.first_round ? uint32_t(i + j) : uint32_t(s.items[i + j]));
+      s.items[i + j] = item;
+      if (s.bucket_bits > 0) ++counts[s.bucket_of(item)];
     }
   }
 }
 
-void count_digits(void* context, int64_t chunk) {
-  Sort& sort = *static_cast<Sort*>(context);
-  int64_t* counts = sort.counts[chunk];
-  for (int d = 0; d < kDigits; ++d) counts[d] = 0;
-  const int64_t end = smaller(sort.n, (chunk + 1) * sort.chunk);
-  for (int64_t i = chunk * sort.chunk; i < end; ++i) ++counts[digit(sort.items[i], sort.shift)];
-}
-
-template <class Put>
-TTF_HD void scatter_to(Sort& sort, int64_t chunk, Put put) {
-  int64_t* next = sort.counts[chunk];
-  const int64_t end = smaller(sort.n, (chunk + 1) * sort.chunk);
-  for (int64_t i = chunk * sort.chunk; i < end; ++i) put(next[digit(sort.items[i], sort.shift)]++, sort.items[i]);
+// Turn the counts into the places where each chunk's first item of a bucket goes.
+void start_places(Shuffle& s, int64_t chunks) {
+  uint32_t place = 0;
+  for (int64_t b = 0; b < s.buckets(); ++b) {
+    s.starts[b] = place;
+    for (int64_t c = 0; c < chunks; ++c) {
+      uint32_t& count = s.counts[c * s.buckets() + b];
+      const uint32_t here = count;
+      count = place;
+      place += here;
+    }
+  }
+  s.starts[s.buckets()] = place;
 }
 
 void scatter(void* context, int64_t chunk) {
-  Sort& sort = *static_cast<Sort*>(context);
-  if (!sort.out) {
-    scatter_to(sort, chunk, [&](int64_t to, uint64_t item) { sort.sorted[to] = item; });
-  } else if (sort.permutation->value == Value::int32) {
-    int32_t* out = static_cast<int32_t*>(sort.out);
-    scatter_to(sort, chunk, [out](int64_t to, uint64_t item) { out[to] = int32_t(item); });
-  } else {
-    int64_t* out = static_cast<int64_t*>(sort.out);
-    scatter_to(sort, chunk, [out](int64_t to, uint64_t item) { out[to] = int64_t(uint32_t(item)); });
+  Shuffle& s = *static_cast<Shuffle*>(context);
+  uint32_t* next = s.counts + chunk * s.buckets();
+  const int64_t end = smaller(s.n, (chunk + 1) * s.chunk);
+  for (int64_t i = chunk * s.chunk; i < end; ++i) s.sorted[next[s.bucket_of(s.items[i])]++] = s.items[i];
+}
+
+// Items of one bucket, sorted by as many of the key's bits after the bucket's as tell most of them apart.
+void share_out(const uint64_t* items, uint64_t* sorted, int64_t n, int bucket_bits, uint32_t* next) {
+  const int bits = int(smaller(32 - bucket_bits, floor_log2(n)));
+  const int shift = 64 - bucket_bits - bits;
+  const uint64_t mask = (uint64_t(1) << bits) - 1;
+  for (int64_t p = 0; p <= int64_t(mask); ++p) next[p] = 0;
+  for (int64_t i = 0; i < n; ++i) ++next[items[i] >> shift & mask];
+  uint32_t place = 0;
+  for (int64_t p = 0; p <= int64_t(mask); ++p) {
+    const uint32_t here = next[p];
+    next[p] = place;
+    place += here;
+  }
+  for (int64_t i = 0; i < n; ++i) sorted[next[items[i] >> shift & mask]++] = items[i];
+}
+
+void insertion_sort(uint64_t* items, int64_t n) {
+  for (int64_t i = 1; i < n; ++i) {
+    const uint64_t item = items[i];
+    int64_t j = i;
+    for (; j > 0 && items[j - 1] >> 32 > item >> 32; --j) items[j] = items[j - 1];
+    items[j] = item;
   }
 }
 
-// Turn the counts into the places where each chunk's first item with a digit goes.
-void start_places(Sort& sort, int64_t chunks) {
-  int64_t place = 0;
-  for (int d = 0; d < kDigits; ++d) {
-    for (int64_t c = 0; c < chunks; ++c) {
-      const int64_t count = sort.counts[c][d];
-      sort.counts[c][d] = place;
-      place += count;
-    }
+void sort_bucket(const Shuffle& s, const uint64_t* items, uint64_t* sorted, int64_t first, int64_t n) {
+  if (n >= 8) {
+    share_out(items + first, sorted + first, n, s.bucket_bits, s.places + first);
+  } else {
+    for (int64_t i = first; i < first + n; ++i) sorted[i] = items[i];
   }
+  insertion_sort(sorted + first, n);
+  if (!s.last_round) return;
+  if (s.permutation->value == Value::int32) {
+    int32_t* out = reinterpret_cast<int32_t*>(s.row);
+    for (int64_t i = first; i < first + n; ++i) out[i] = int32_t(sorted[i]);
+  } else {
+    int64_t* out = reinterpret_cast<int64_t*>(s.row);
+    for (int64_t i = first; i < first + n; ++i) out[i] = int64_t(uint32_t(sorted[i]));
+  }
+}
+
+// A share of the buckets, back from `sorted` to `items`.
+void sort_buckets(void* context, int64_t task) {
+  const Shuffle& s = *static_cast<Shuffle*>(context);
+  const int64_t end = (task + 1) * s.buckets() / kBucketTasks;
+  for (int64_t b = task * s.buckets() / kBucketTasks; b < end; ++b) {
+    sort_bucket(s, s.sorted, s.items, s.starts[b], int64_t(s.starts[b + 1]) - s.starts[b]);
+  }
+}
+
+void shuffle_once(Shuffle& s, ParallelTasks parallel) {
+  const int64_t chunks = (s.n + s.chunk - 1) / s.chunk;
+  parallel(chunks, new_keys, &s);
+  if (s.bucket_bits == 0) {
+    sort_bucket(s, s.items, s.sorted, 0, s.n);
+    uint64_t* const swap = s.items;
+    s.items = s.sorted;
+    s.sorted = swap;
+    return;
+  }
+  start_places(s, chunks);
+  parallel(chunks, scatter, &s);
+  parallel(kBucketTasks, sort_buckets, &s);
 }
 
 template <class Integer>
@@ -272,36 +335,31 @@ void identity(Integer* out, int64_t n) {
 
 void permute(const Permutation& permutation, int64_t key_number, uint64_t* scratch, ParallelTasks parallel) {
   const int64_t n = permutation.n;
-  char* row = static_cast<char*>(permutation.out) + key_number * n * (permutation.value == Value::int32 ? 4 : 8);
+  Shuffle s;
+  s.permutation = &permutation;
+  s.row = static_cast<char*>(permutation.out) + key_number * n * (permutation.value == Value::int32 ? 4 : 8);
   if (permutation.rounds == 0) {
-    if (permutation.value == Value::int32) return identity(reinterpret_cast<int32_t*>(row), n);
-    return identity(reinterpret_cast<int64_t*>(row), n);
+    if (permutation.value == Value::int32) return identity(reinterpret_cast<int32_t*>(s.row), n);
+    return identity(reinterpret_cast<int64_t*>(s.row), n);
   }
-  Sort sort;
-  sort.permutation = &permutation;
-  sort.items = scratch;
-  sort.sorted = scratch + n;
-  sort.n = n;
-  const int64_t even_share = (n + kMaxChunks - 1) / kMaxChunks;
-  sort.chunk = even_share > kMinChunk ? even_share : kMinChunk;
-  const int64_t chunks = (n + sort.chunk - 1) / sort.chunk;
+  const int64_t share = (n + kMaxChunks - 1) / kMaxChunks;
+  s.n = n;
+  s.chunk = share > kMinChunk ? share : kMinChunk;
+  const int64_t spare_bits = floor_log2(n) - kBucketItemBits;
+  s.bucket_bits = int(spare_bits < 0 ? 0 : smaller(spare_bits, kMaxBucketBits));
+  s.items = scratch;
+  s.sorted = scratch + n;
+  s.places = reinterpret_cast<uint32_t*>(scratch + 2 * n);
+  s.counts = s.places + n;
+  s.starts = s.counts + (kMaxChunks << kMaxBucketBits);
   Key2x32 key = load_key(permutation.keys, permutation.key_walk, permutation.key_word_stride, key_number);
   for (int round = 0; round < permutation.rounds; ++round) {
     const bool original = permutation.impl == Impl::threefry2x32_original;
-    sort.key = original ? Threefry2x32Original::child(key, 1, 2) : Threefry2x32::child(key, 1, 2);
+    s.key = original ? Threefry2x32Original::child(key, 1, 2) : Threefry2x32::child(key, 1, 2);
     key = original ? Threefry2x32Original::child(key, 0, 2) : Threefry2x32::child(key, 0, 2);
-    sort.first_round = round == 0;
-    parallel(chunks, new_keys, &sort);
-    for (sort.shift = 32; sort.shift < 64; sort.shift += kDigitBits) {
-      const bool last = sort.shift + kDigitBits == 64 && round + 1 == permutation.rounds;
-      sort.out = last ? row : nullptr;
-      parallel(chunks, count_digits, &sort);
-      start_places(sort, chunks);
-      parallel(chunks, scatter, &sort);
-      uint64_t* const swap = sort.items;
-      sort.items = sort.sorted;
-      sort.sorted = swap;
-    }
+    s.first_round = round == 0;
+    s.last_round = round + 1 == permutation.rounds;
+    shuffle_once(s, parallel);
   }
 }
 
@@ -310,6 +368,6 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
 #define TTF_NAME_OF(isa) #isa
 #define TTF_NAME(isa) TTF_NAME_OF(isa)
 extern const CpuKernels kernels;
-const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, fold_in_keys, cipher, permute};
+const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, fold_in_keys, cipher, permutation_scratch, permute};
 
 TTF_NAMESPACE_END
