@@ -9,7 +9,8 @@
 
 namespace torch_threefry {
 
-constexpr int kMaxAxes = 32;
+constexpr int kMaxAxes = 32;  // of a walk, after merging
+constexpr int kMaxDims = 64;  // of a tensor, as torch has it
 
 // Positions 0, 1, 2... of a row-major walk over some axes, mapped to offset + sum of index * stride.
 // It stands for a window of a logical shape (to element indices) and for a strided or broadcast

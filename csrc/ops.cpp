@@ -11,7 +11,6 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "cpu/kernels.h"
@@ -39,6 +38,12 @@ const CpuKernels& kernels() {
 
 // ---- Arguments ----
 
+// a * b for sizes, or a failed check.
+int64_t product(int64_t a, int64_t b) {
+  STD_TORCH_CHECK(b == 0 || a <= INT64_MAX / b, "size: more than 2^63-1 elements");
+  return a * b;
+}
+
 struct Keys {
   const uint32_t* words;
   int64_t word_stride;
@@ -56,7 +61,7 @@ Keys keys_of(const Tensor& key) {
   keys.word_stride = key.stride(axes);
   for (int64_t a = 0; a < axes; ++a) {
     keys.batch.push_back(key.size(a));
-    keys.count *= key.size(a);
+    keys.count = product(keys.count, key.size(a));
     STD_TORCH_CHECK(keys.walk.push(key.size(a), key.stride(a)), "key: too many dimensions");
   }
   return keys;
@@ -68,26 +73,28 @@ Impl impl_of(int64_t impl) {
 }
 
 Tensor empty(const Sizes& sizes, ScalarType dtype, const Tensor& like) {
-  int64_t strides[kMaxAxes];
-  STD_TORCH_CHECK(sizes.size() <= size_t(kMaxAxes), "shape: has more than ", kMaxAxes, " dimensions");
+  STD_TORCH_CHECK(sizes.size() <= size_t(kMaxDims), "size: more than ", kMaxDims, " dimensions");
+  int64_t strides[kMaxDims];
   int64_t stride = 1;
   for (size_t a = sizes.size(); a-- > 0;) {
     strides[a] = stride;
-    stride *= sizes[a] > 0 ? sizes[a] : 1;
+    stride = product(stride, sizes[a] > 0 ? sizes[a] : 1);
   }
   int32_t device_type = 0, device_index = 0;
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device_type));
   STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(like.get(), &device_index));
   const int32_t dtype_code = torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype));
   AtenTensorHandle handle = nullptr;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(int64_t(sizes.size()), sizes.data(), strides, dtype_code,
-                                                         device_type, device_index, &handle));
+  const AOTITorchError error = aoti_torch_empty_strided(int64_t(sizes.size()), sizes.data(), strides, dtype_code,
+                                                        device_type, device_index, &handle);
+  STD_TORCH_CHECK(error == AOTI_TORCH_SUCCESS, "size: no memory for a result of ", stride, " elements");
   return Tensor(handle);
 }
 
 // Operators take dtypes as libtorch's numbers for them: torch parses an int several microseconds faster
 // than a dtype.
 ScalarType dtype_of(int64_t code) {
+  STD_TORCH_CHECK(code >= 0 && code < 64, "dtype: unknown number ", code);
   return torch::stable::detail::to<ScalarType>(torch::stable::detail::from(int32_t(code)));
 }
 
@@ -112,6 +119,9 @@ Value value_of(ScalarType dtype) {
 
 bool is_float(Value value) {
   return value == Value::float16 || value == Value::bfloat16 || value == Value::float32 || value == Value::float64;
+}
+bool is_signed(ScalarType dtype) {
+  return dtype == ScalarType::Char || dtype == ScalarType::Short || dtype == ScalarType::Int || dtype == ScalarType::Long;
 }
 void require_float(ScalarType dtype) { STD_TORCH_CHECK(is_float(value_of(dtype)), "dtype: must be a floating type"); }
 void require_integer(ScalarType dtype) {
@@ -173,13 +183,13 @@ struct Plan {
   }
 
  private:
-  int64_t result_numel() const { return draw.key_count * draw.count; }
+  int64_t result_numel() const { return product(draw.key_count, draw.count); }
 
   void set_window(const Sizes& size, const Window& window) {
     const size_t axes = size.size();
     STD_TORCH_CHECK(!window || window->size() == 2 * axes, "window: needs a start and a stop for each dimension of size");
-    STD_TORCH_CHECK(axes <= size_t(kMaxAxes), "size: has more than ", kMaxAxes, " dimensions");
-    int64_t strides[kMaxAxes];
+    STD_TORCH_CHECK(axes <= size_t(kMaxDims), "size: more than ", kMaxDims, " dimensions");
+    int64_t strides[kMaxDims];
     uint64_t total = 1;
     for (size_t a = axes; a-- > 0;) {
       STD_TORCH_CHECK(size[a] >= 0, "size: must not be negative");
@@ -195,7 +205,7 @@ struct Plan {
       shape.push_back(stop - start);
       draw.count *= stop - start;
       draw.window.offset += start * strides[a];
-      draw.window.push(stop - start, strides[a]);
+      STD_TORCH_CHECK(draw.window.push(stop - start, strides[a]), "window: cuts too many dimensions");
     }
   }
 };
@@ -203,6 +213,7 @@ struct Plan {
 Tensor bits(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
   require_integer(dtype);
+  STD_TORCH_CHECK(!is_signed(dtype), "dtype: must be an unsigned type");
   return Plan(key, impl, size, window, dtype).run(Distribution::bits);
 }
 
@@ -221,15 +232,23 @@ Tensor gumbel(const Tensor& key, int64_t impl, Sizes size, Window window, bool h
 
 Tensor rademacher(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
-  STD_TORCH_CHECK(dtype != ScalarType::Bool, "dtype: must be a signed type");
+  STD_TORCH_CHECK(is_float(value_of(dtype)) || is_signed(dtype), "dtype: must be a signed integer or floating type");
   return Plan(key, impl, size, window, dtype).run(Distribution::rademacher);
+}
+
+// A float that rounds to half precision as x does: where x is not a float, the neighbour with an odd last bit.
+float round_to_odd(double x) {
+  const float nearest = float(x);
+  if (double(nearest) == x || nearest != nearest) return nearest;
+  const uint32_t bits = numerics::to_bits(nearest) - (std::fabs(nearest) > std::fabs(x) ? 1 : 0);
+  return numerics::float_from_bits(bits | 1);
 }
 
 // Half precision: the bounds are rounded to it first, as its draws are.
 double rounded(double x, ScalarType dtype) {
   switch (value_of(dtype)) {
-    case Value::float16: return numerics::from_float16_bits(numerics::to_float16_bits(float(x)));
-    case Value::bfloat16: return numerics::from_bfloat16_bits(numerics::to_bfloat16_bits(float(x)));
+    case Value::float16: return numerics::from_float16_bits(numerics::to_float16_bits(round_to_odd(x)));
+    case Value::bfloat16: return numerics::from_bfloat16_bits(numerics::to_bfloat16_bits(round_to_odd(x)));
     default: return x;
   }
 }
@@ -324,13 +343,14 @@ Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
                         fold.data_walk.push(length, data_size == 1 ? 0 : data.stride(d)),
                     "data: too many dimensions");
     shape.push_back(length);
-    count *= length;
+    count = product(count, length);
   }
   shape.push_back(2);
   Tensor result = empty(shape, ScalarType::UInt32, key);
   fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
   if (count > 0) {
-    torch::stable::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) { kernels().fold_in(fold, begin, end); });
+    const CpuKernels& cpu = kernels();
+    torch::stable::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) { cpu.fold_in(fold, begin, end); });
   }
   return result;
 }
@@ -349,8 +369,8 @@ Tensor fold_in_int(const Tensor& key, int64_t impl, int64_t data) {
   fold.data = &data;
   fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
   if (keys.count > 0) {
-    torch::stable::parallel_for(0, keys.count, kGrain,
-                                [&](int64_t begin, int64_t end) { kernels().fold_in(fold, begin, end); });
+    const CpuKernels& cpu = kernels();
+    torch::stable::parallel_for(0, keys.count, kGrain, [&](int64_t begin, int64_t end) { cpu.fold_in(fold, begin, end); });
   }
   return result;
 }
@@ -376,18 +396,17 @@ Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
                          key.const_data_ptr(), result.mutable_data_ptr()};
   const int64_t rows = counter.numel() / words;
   if (rows > 0) {
-    torch::stable::parallel_for(0, rows, kGrain / 4,
-                                [&](int64_t begin, int64_t end) { kernels().cipher(cipher, begin, end); });
+    const CpuKernels& cpu = kernels();
+    torch::stable::parallel_for(0, rows, kGrain / 4, [&](int64_t begin, int64_t end) { cpu.cipher(cipher, begin, end); });
   }
   return result;
 }
 
 // ---- Permutations ----
 
-// JAX's number of rounds: sorting by 32-bit keys that tie is not quite uniform, three times over is.
-int shuffle_rounds(int64_t n) {
-  return n > 1 ? int(std::ceil(3 * std::log(double(n)) / std::log(4294967295.0))) : 0;
-}
+// JAX's number of rounds, ceil(3 log(n) / log(2^32 - 1)): one sort by 32-bit keys is not quite uniform, as
+// keys can be equal.
+int shuffle_rounds(int64_t n) { return (n > 1) + (n > 1625) + (n > 2642245); }
 
 void run_serially(int64_t tasks, void (*task)(void*, int64_t), void* context) {
   for (int64_t i = 0; i < tasks; ++i) task(context, i);

@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -43,6 +44,9 @@ def test_indexing_iterating_and_unpacking() -> None:
     assert keys[None].shape == (1, 4, 3) and keys[torch.tensor([0, 2])].shape == (2, 3)
     assert keys[torch.tensor([True, False, True, False])].shape == (2, 3)
     assert keys[..., 1].equal(keys[:, 1])
+    mask = np.zeros((4, 3), dtype=bool)
+    mask[1, 2] = mask[3, 0] = True
+    assert keys[mask].shape == keys[torch.from_numpy(mask)].shape == (2,) and keys[[0, 2]].shape == (2, 3)
     first, _ = random.key(1).split()
     assert [k.shape for k in keys] == [(3,)] * 4 and first.shape == ()
     assert keys.reshape(12).equal(keys.reshape((2, 6)).reshape(-1))
@@ -61,6 +65,8 @@ def test_equality() -> None:
     assert bool(a == random.key(3)) and not bool(a == b) and bool(a != b)
     keys = a.split(3)
     assert (keys == keys[1]).tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="other"):
+        keys == a.split(2)
     assert keys.equal(a.split(3)) and not keys.equal(keys[:2])
     other = Key(a.data, "threefry2x32_original")
     assert not bool(a == other) and not a.equal(other)
@@ -83,7 +89,7 @@ def test_repr_shows_no_words() -> None:
     )
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3)])
+@pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 3), (500,)])
 def test_copies_and_files_hold_the_same_keys(shape: tuple[int, ...], impl: str) -> None:
     key = random.key(5, impl=impl).split(shape)
     assert pickle.loads(pickle.dumps(key)).equal(key)
@@ -97,10 +103,27 @@ def test_copies_and_files_hold_the_same_keys(shape: tuple[int, ...], impl: str) 
     assert random.wrap_key_data(random.key_data(key), impl=random.key_impl(key)).equal(key)
 
 
+def test_one_key_of_a_batch_is_pickled_alone() -> None:
+    keys = random.key(5).split(100_000)
+    assert len(pickle.dumps(keys[3])) < 1000 and pickle.loads(pickle.dumps(keys[3])).equal(keys[3])
+
+
 def test_state_must_be_a_state() -> None:
-    for state in ({}, {"impl": "threefry2x32"}, [0, 1]):
+    good = random.key(5).get_state()
+    for state in (
+        {},
+        {"impl": "threefry2x32"},
+        [0, 1],
+        {**good, "words": [2**32, 0]},
+        {**good, "words": [1]},
+        {**good, "shape": [2]},
+    ):
         with pytest.raises(ValueError, match="state"):
             Key.from_state(state)
+    with pytest.raises(TypeError, match="state"):
+        Key.from_state({**good, "words": [1.5, 2]})
+    with pytest.raises(ValueError, match="impl"):
+        Key.from_state({**good, "impl": "mt19937"})
 
 
 def test_devices() -> None:
@@ -154,6 +177,9 @@ def test_torchs_names() -> None:
     assert torch.equal(key.rand(2, 3), random.uniform(key, (2, 3)))
     assert torch.equal(key.rand((2, 3)), key.rand(2, 3)) and torch.equal(key.rand([2, 3]), key.rand(2, 3))
     assert key.rand().shape == () and key.rand(3, dtype=torch.float64).dtype == torch.float64
+    assert torch.equal(key.rand(size=(2, 3)), key.rand(2, 3)) and key.randint(10, (3,), dtype=None).dtype == torch.int64
+    with pytest.raises(TypeError, match="size"):
+        key.rand(2, size=(3,))
     assert torch.equal(key.randn(5), random.normal(key, (5,)))
     assert torch.equal(key.randint(10, (5,)), random.randint(key, (5,), 0, 10, torch.int64))
     assert torch.equal(key.randint(3, 10, (5,)), random.randint(key, (5,), 3, 10, torch.int64))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch._dynamo.testing
+import torch.utils.checkpoint
 from samplers import ALL, FEW, Draw
 from torch import Tensor, nn
 
@@ -157,6 +158,29 @@ def test_gradients_in_the_bounds(impl: str) -> None:
     torch.testing.assert_close(tangent, 1 - u)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_slopes_are_those_of_the_draw(dtype: torch.dtype, impl: str) -> None:
+    key = random.key(9, impl=impl)
+    low, high = torch.zeros((), dtype=dtype), torch.ones(6, dtype=dtype, requires_grad=True)
+    x = random.uniform(key, (6,), dtype, low, high)
+    (slope,) = torch.autograd.grad(x.sum(), high)
+    assert torch.equal(slope, x.detach())  # from 0 to 1 the draw is u, and so is its slope
+    _, tangent = torch.func.jvp(lambda h: random.uniform(key, (6,), dtype, low, h), (high.detach(),), (high.detach(),))
+    assert tangent.dtype == dtype and torch.equal(tangent, x.detach())
+
+
+def test_gradients_under_checkpointing() -> None:
+    def loss(high: Tensor) -> Tensor:
+        return random.uniform(random.key(9), (4,), maxval=high).square().sum()
+
+    high = torch.ones(4, requires_grad=True)
+    (expected,) = torch.autograd.grad(loss(high), high)
+    for reentrant in (True, False):
+        high.grad = None
+        torch.utils.checkpoint.checkpoint(loss, high, use_reentrant=reentrant).backward()
+        assert torch.equal(high.grad, expected)
+
+
 def test_gradients_under_vmap(impl: str) -> None:
     keys = random.key(9, impl=impl).split(4)
     scale = torch.tensor([1.0, 2.0, 3.0, 4.0])
@@ -277,6 +301,26 @@ def test_compiled_gradients() -> None:
     run = compiled(lambda key, x: torch.func.grad(lambda y: f(key, y, y + 1))(x))
     x = torch.zeros(3)
     torch.testing.assert_close(run(random.key(15), x), torch.func.grad(lambda y: f(random.key(15), y, y + 1))(x))
+
+
+def test_compiled_forward_mode() -> None:
+    def slope(high: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.func.jvp(
+            lambda h: random.uniform(random.key(15), (4,), maxval=h), (high,), (torch.ones_like(high),)
+        )
+
+    high = torch.full((4,), 3.0)
+    for a, b in zip(compiled(slope)(high), slope(high)):
+        assert torch.equal(a, b)
+    jacobian = torch.func.jacfwd(lambda h: random.uniform(random.key(15), (4,), maxval=h))
+    assert torch.equal(compiled(jacobian)(high), jacobian(high))
+
+
+def test_shuffling_compiles_once_for_all_sizes_of_a_kind() -> None:
+    def f(key: Key, x: Tensor) -> Tensor:
+        return random.shuffle(key, x)
+
+    assert _count_compilations(f, [(random.key(1), torch.arange(n)) for n in (5, 9, 100, 1000)]) == 2
 
 
 def test_compiled_vmap() -> None:

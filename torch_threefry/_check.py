@@ -59,9 +59,9 @@ def sizes(name: str, value: Any) -> Shape:
     return value if plain else [integer(name, size) for size in value]
 
 
-def one_of(name: str, value: Any, accepted: Collection[Any]) -> None:
-    """A value out of a few; an unhashable or foreign one is a TypeError only for dtypes."""
-    if value not in accepted:
+def one_of(name: str, value: Any, accepted: Collection[str]) -> None:
+    """A name out of a few."""
+    if not isinstance(value, str) or value not in accepted:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import _C
 
@@ -86,15 +87,24 @@ def _fake(key: Tensor, size: Sequence[int], window: Window, dtype: torch.dtype) 
     return key.new_empty((*key.shape[:-1], *extents), dtype=dtype)
 
 
+def _same_device(*tensors: Any) -> None:
+    devices = {t.device for t in tensors if isinstance(t, Tensor)}
+    if len(devices) > 1:
+        raise ValueError(f"all tensors must lie on the key's device, got {', '.join(map(str, devices))}")
+
+
 def _fake_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
+    _same_device(key, *parameters)
     return _fake(key, size, window, _DTYPES[parameters[-1]])
 
 
 def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
+    _same_device(key, *parameters)
     return _fake(key, size, window, torch.bool)
 
 
 def _fake_threefry(counter: Tensor, key: Tensor, rounds: int) -> Tensor:
+    _same_device(counter, key)
     return counter.new_empty(counter.shape)
 
 
@@ -103,6 +113,7 @@ def _fake_split(key: Tensor, impl: int, shape: Sequence[int]) -> Tensor:
 
 
 def _fake_fold_in(key: Tensor, impl: int, data: Tensor) -> Tensor:
+    _same_device(key, data)
     batch: Sequence[int] = torch.broadcast_shapes(key.shape[:-1], data.shape)  # type: ignore[no-untyped-call]
     return key.new_empty((*batch, 2))
 
@@ -195,22 +206,14 @@ class _Uniform(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        key, ctx.impl, ctx.size, ctx.window, low, high, _ = inputs
+        key, ctx.impl, ctx.size, ctx.window, low, high, ctx.dtype = inputs
         ctx.save_for_backward(key, low, high)
         ctx.save_for_forward(key, low, high)
 
     @staticmethod
-    def _slopes(ctx: Any) -> tuple[Tensor, Tensor]:
-        """The derivatives of the draw in low and in high."""
-        key, low, high = ctx.saved_tensors
-        u = uniform(key, ctx.impl, ctx.size, ctx.window, 0.0, 1.0, DTYPE_CODES[low.dtype])
-        in_high = torch.where(low < high, u, 0.0)
-        return 1 - in_high, in_high
-
-    @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        _, low, high = ctx.saved_tensors
-        in_low, in_high = _Uniform._slopes(ctx)
+        key, low, high = ctx.saved_tensors
+        in_low, in_high = _slopes(key, ctx.impl, ctx.size, ctx.window, low, high, ctx.dtype)
         grad = grad.to(low.dtype)
         grads = (grad * in_low).sum_to_size(low.shape), (grad * in_high).sum_to_size(high.shape)
         return None, None, None, None, *grads, None
@@ -222,17 +225,32 @@ class _UniformForwardMode(_Uniform):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Tensor:
-        low, high = tangents[4], tangents[5]
-        in_low, in_high = _Uniform._slopes(ctx)
-        terms: list[Tensor] = [] if low is None else [low * in_low]
-        terms += [] if high is None else [high * in_high]
-        return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+        key, low, high = ctx.saved_tensors
+        slopes = _slopes(key, ctx.impl, ctx.size, ctx.window, low, high, ctx.dtype)
+        terms: list[Tensor] = [t * slope for t, slope in zip(tangents[4:6], slopes) if t is not None]
+        return (terms[0] if len(terms) == 1 else terms[0] + terms[1]).to(_DTYPES[ctx.dtype])
+
+
+def _slopes(
+    key: Tensor, impl: int, size: Sequence[int], window: Window, low: Tensor, high: Tensor, dtype: int
+) -> tuple[Tensor, Tensor]:
+    """The derivatives of a uniform draw in low and in high."""
+    u = uniform(key, impl, size, window, 0.0, 1.0, dtype).to(low.dtype)
+    in_high = torch.where(low < high, u, 0.0)
+    return 1 - in_high, in_high
 
 
 def uniform_between(
     key: Tensor, impl: int, size: Sequence[int], window: Window, low: Tensor, high: Tensor, dtype: int
 ) -> Tensor:
     """Uniform draws with tensor bounds, differentiable in them."""
+    if torch.compiler.is_compiling() and forward_ad._current_level >= 0:
+        # Forward mode in compiled code ignores autograd functions: a sum of ordinary operations, which adds
+        # zero to the draw and the slopes to its derivatives.
+        draw = uniform_tensor(key, impl, size, window, low.detach(), high.detach(), dtype)
+        in_low, in_high = _slopes(key, impl, size, window, low.detach(), high.detach(), dtype)
+        moved = low * in_low + high * in_high
+        return draw + (moved - moved.detach()).to(draw.dtype)
     function = _Uniform if torch.compiler.is_compiling() else _UniformForwardMode
     result: Tensor = function.apply(key, impl, size, window, low, high, dtype)  # type: ignore[no-untyped-call]
     return result

@@ -76,6 +76,7 @@ class Key:
         """Elementwise over the batch, as a bool tensor; keys of different impls are never equal."""
         if not isinstance(other, Key):
             return NotImplemented
+        _check.common_shape("other", other.shape, "key", self.shape)
         same = (self.data == other.data).all(-1)
         return same if self.impl == other.impl else torch.zeros_like(same)
 
@@ -100,7 +101,7 @@ class Key:
         return iter([_wrap(data, self.impl) for data in self.data.unbind(0)])
 
     def __getitem__(self, index: Index) -> Key:
-        indices = index if isinstance(index, tuple) else (index,)
+        indices = tuple(map(_as_index, index if isinstance(index, tuple) else (index,)))
         used = sum(_dimensions_taken(i) for i in indices)
         if used > self.ndim:
             raise IndexError(
@@ -143,11 +144,17 @@ class Key:
     def from_state(cls, state: dict[str, Any], device: torch.device | str | None = None) -> Key:
         """The key of a state that :meth:`get_state` made."""
         if not isinstance(state, dict) or set(state) != {"impl", "shape", "words"}:
-            raise ValueError(f"state must be a dict with impl, shape and words, got {state!r}")
-        data = torch.tensor(state["words"], dtype=torch.int64, device=device or "cpu").to(torch.uint32)
-        return cls(data.reshape(*state["shape"], 2), state["impl"])
+            raise ValueError("state must be a dict with impl, shape and words, as get_state makes it")
+        shape = _check.sizes("state's shape", state["shape"])
+        words = [_check.integer("state's word", w) for w in state["words"]]
+        if len(words) != 2 * math.prod(shape) or not all(0 <= w < 2**32 for w in words):
+            raise ValueError(f"state must hold two words of 32 bits for each key of shape {tuple(shape)}")
+        return _rebuild_few(state["impl"], tuple(shape), words, "cpu" if device is None else str(device))
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Few keys go as numbers: as a tensor, one key of a batch would take the memory of them all along.
+        if self.data.numel() <= _FEW_WORDS:
+            return _rebuild_few, (self.impl, tuple(self.shape), self.data.reshape(-1).tolist(), str(self.device))
         # uint32 tensors cannot be pickled on their own; int32 ones can.
         return _rebuild, (self.impl, self.data.view(torch.int32))
 
@@ -177,18 +184,18 @@ class Key:
 
     # ---- Drawing, under torch's names ----
 
-    def rand(self, *size: Any, dtype: torch.dtype | None = None) -> Tensor:
+    def rand(self, *sizes: Any, size: Any = None, dtype: torch.dtype | None = None) -> Tensor:
         """Uniform on [0, 1), as ``torch.rand``: ``key.rand(3, 4)`` or ``key.rand((3, 4))``; the default dtype is
         torch's."""
         from . import random
 
-        return random.uniform(self, _check.sizes("size", _varargs(size)), dtype or torch.get_default_dtype())
+        return random.uniform(self, _torch_size(sizes, size), dtype or torch.get_default_dtype())
 
-    def randn(self, *size: Any, dtype: torch.dtype | None = None) -> Tensor:
+    def randn(self, *sizes: Any, size: Any = None, dtype: torch.dtype | None = None) -> Tensor:
         """Standard normal, as ``torch.randn``; the default dtype is torch's."""
         from . import random
 
-        return random.normal(self, _check.sizes("size", _varargs(size)), dtype or torch.get_default_dtype())
+        return random.normal(self, _torch_size(sizes, size), dtype or torch.get_default_dtype())
 
     @overload
     def randint(self, high: int, size: Sequence[int], *, dtype: torch.dtype = ...) -> Tensor: ...
@@ -205,7 +212,8 @@ class Key:
         from . import random
 
         low, high, size = _randint_arguments(args, named)
-        info = torch.iinfo(_check.dtype(dtype, torch.int64, _check.INTEGERS))
+        dtype = _check.dtype(dtype, torch.int64, _check.INTEGERS)
+        info = torch.iinfo(dtype)
         if not info.min <= low < high <= info.max + 1:
             raise ValueError(
                 f"low and high must satisfy {info.min} <= low < high <= {info.max + 1} for {dtype}, got low={low}, high={high}"
@@ -233,11 +241,18 @@ def _wrap(data: Tensor, impl: str) -> Key:
     return key
 
 
+_FEW_WORDS = 256
+
+
 def _rebuild(impl: str, data: Tensor) -> Key:
     return Key(data.view(torch.uint32), impl)
 
 
-torch.serialization.add_safe_globals([_rebuild])
+def _rebuild_few(impl: str, shape: tuple[int, ...], words: list[int], device: str) -> Key:
+    return Key(torch.tensor(words, dtype=torch.int64, device=device).to(torch.uint32).reshape((*shape, 2)), impl)
+
+
+torch.serialization.add_safe_globals([_rebuild, _rebuild_few])
 
 
 # ---- Keys in containers: torch.compile, torch.export and vmap take them apart and put them together ----
@@ -296,11 +311,16 @@ def _fold_in_data(key: Key, data: Tensor) -> Tensor:
     return as_int64_tensor(data).to(key.device)
 
 
+def _as_index(index: Any) -> Any:
+    """One entry of an index; lists and numpy's arrays as tensors."""
+    return torch.as_tensor(index) if isinstance(index, list) or hasattr(index, "__array_interface__") else index
+
+
 def _dimensions_taken(index: Any) -> int:
     """How many dimensions of the batch one entry of an index uses up."""
     if index is None or index is Ellipsis:
         return 0
-    if isinstance(index, Tensor) and index.dtype == torch.bool:
+    if isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8):  # masks
         return index.dim()
     return 1
 
@@ -308,6 +328,13 @@ def _dimensions_taken(index: Any) -> int:
 def _varargs(size: tuple[Any, ...]) -> Any:
     """Sizes given one by one, or as one sequence."""
     return size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+def _torch_size(sizes: tuple[Any, ...], size: Any) -> Sequence[int]:
+    """A size given in any of torch.rand's ways."""
+    if size is not None and sizes:
+        raise TypeError(f"size must be given once, got {sizes!r} and size={size!r}")
+    return _check.sizes("size", _varargs(sizes) if size is None else size)
 
 
 def _randint_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, int, Any]:

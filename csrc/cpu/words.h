@@ -161,12 +161,14 @@ inline void words<Threefry2x32>(const Run& run, int count, uint64_t n, uint32_t*
 template <class Stream, class Source, class Narrow>
 void narrow_words(const Source& source, int count, uint64_t n, Narrow* out) {
   constexpr uint32_t bits = 8 * sizeof(Narrow), parts = Stream::chooses ? 32 / bits : 1;
+  constexpr int log2_parts = parts == 4 ? 2 : parts == 2 ? 1 : 0;
   const uint64_t total = (n + parts - 1) / parts;
   Blocks blocks;
   set_counters<Stream::chooses>(
       source, count,
       [total](uint32_t hi, uint32_t lo) {
-        Place place = Stream::place32(hi, lo / parts, total);
+        const uint64_t word = join32(hi, lo) >> log2_parts;
+        Place place = Stream::place32(hi32(word), lo32(word), total);
         place.second |= lo % parts * bits << 1;  // how far to shift, above the choice of the word
         return place;
       },
