@@ -91,6 +91,16 @@ def test_words_anywhere(dtype: torch.dtype, impl: str) -> None:
         assert words.tolist() == [reference.word(model, start + j, n, WIDTHS[dtype]) for j in range(4)]
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16], ids=str)
+def test_narrow_words_of_the_longest_original_draws(dtype: torch.dtype) -> None:
+    key, model = both(79, reference.ORIGINAL)
+    width = WIDTHS[dtype]
+    n = (2**32 - 2) * (32 // width)
+    for start in (0, 2**31 - 2, 2**32 - 2, 2**32 + 7, n // 2 - 2, n - 4):
+        words = random.bits(key, (n,), dtype, window=[(start, start + 4)])
+        assert words.tolist() == [reference.word(model, start + j, n, width) for j in range(4)]
+
+
 @each_impl
 @pytest.mark.parametrize("dtype", WIDTHS, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 64, 67])

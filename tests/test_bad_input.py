@@ -537,3 +537,99 @@ def test_empty_selections() -> None:
     assert random.permutation(random.split(KEY, 0), 5).shape == (0, 5)
     assert KEY.rand(0).shape == (0,)
     assert KEY.randperm(0).shape == (0,)
+
+
+# --- found by trying
+
+
+@pytest.mark.parametrize("bound", [math.inf, -math.inf, math.nan, 1e39, 10**400])
+def test_uniform_bounds_must_be_finite(bound: float) -> None:
+    refuses(ValueError, lambda: random.uniform(KEY, (3,), maxval=bound), "maxval", (repr(bound), "digits"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [(torch.float32, -3e38, 3e38), (torch.float16, -40000.0, 40000.0), (torch.float16, -32719.0, 32785.0)],
+)
+def test_uniform_bounds_must_not_be_too_far_apart(dtype: torch.dtype, low: float, high: float) -> None:
+    refuses(ValueError, lambda: random.uniform(KEY, (3,), dtype, low, high), "minval", repr(high - low))
+    bounds = torch.tensor(low, dtype=dtype), torch.tensor(high, dtype=dtype)
+    drawn = random.uniform(KEY, (3,), dtype, *bounds)
+    assert bool(drawn.isnan().all()) or not math.isinf(float(bounds[1] - bounds[0]))
+
+
+@pytest.mark.parametrize("bound", [math.inf, math.nan])
+def test_uniform_is_nan_where_a_tensor_bound_is_not_finite(bound: float) -> None:
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        drawn = random.uniform(KEY, (2,), dtype, maxval=torch.tensor([1.0, bound], dtype=dtype))
+        assert drawn.isnan().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("p", [[0.0, 0.0, 0.0], [-1.0, 1.0, 1.0], [math.nan, 1.0, 1.0], ["a", "b", "c"]])
+def test_choice_looks_at_listed_probabilities(p: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="p must"):
+        random.choice(KEY, 3, (2,), p=p)
+
+
+def test_choice_without_replacement_needs_enough_positive_probabilities() -> None:
+    refuses(ValueError, lambda: random.choice(KEY, 3, (2,), False, [1.0, 0.0, 0.0]), "p", "2 positive")
+    assert sorted(random.choice(KEY, 3, (2,), False, [0.5, 0.0, 0.5]).tolist()) == [0, 2]
+
+
+def test_choice_stays_in_range_whatever_the_weights() -> None:
+    drawn = random.choice(KEY, 3, (50,), p=torch.tensor([1.0, math.nan, 1.0]))
+    assert 0 <= int(drawn.min()) and int(drawn.max()) <= 2
+
+
+@pytest.mark.parametrize("impl", [["threefry2x32"], 0, "mt19937", None.__class__])
+def test_impl_must_be_a_name(impl: Any) -> None:
+    refuses(ValueError, lambda: random.key(0, impl=impl), "impl", repr(impl))
+
+
+def test_randint_bounds_must_lie_in_the_wide_types() -> None:
+    refuses(ValueError, lambda: random.randint(KEY, (3,), 0, 2**40), "maxval", str(2**40))
+    refuses(ValueError, lambda: random.randint(KEY, (3,), -1, 5, torch.uint32), "minval", "-1")
+    assert random.randint(KEY, (3,), 0, 1000, torch.uint8).dtype == torch.uint8  # clipped, as in JAX
+
+
+def test_results_too_large_to_hold_are_refused() -> None:
+    for shape in ((2**62,), (2**31, 2**31)):
+        with pytest.raises(RuntimeError, match="size"):
+            random.normal(KEY, shape)
+    with pytest.raises(RuntimeError, match="size"):
+        random.normal(KEYS, (2**62,))
+    assert random.normal(KEY, (1,) * 60).shape == (1,) * 60
+    with pytest.raises(RuntimeError, match="dimensions"):
+        random.normal(KEY, (1,) * 65)
+
+
+def test_operators_check_their_tensors() -> None:
+    ops = torch.ops.torch_threefry
+    data = KEY.data
+    calls: list[Callable[[], Any]] = [
+        lambda: ops.bits(data.to(torch.int64), 0, [3], None, 28),
+        lambda: ops.bits(data[:1], 0, [3], None, 28),
+        lambda: ops.bits(data, 7, [3], None, 28),
+        lambda: ops.bits(data, 0, [-3], None, 28),
+        lambda: ops.bits(data, 0, [3], [0, 4], 28),
+        lambda: ops.bits(data, 0, [3], [0], 28),
+        lambda: ops.bits(data, 0, [3], None, 3),
+        lambda: ops.bits(data, 0, [3], None, 2**32 + 28),
+        lambda: ops.bits(data, 1, [2**33], [0, 1], 28),
+        lambda: ops.normal(data, 0, [3], None, 4),
+        lambda: ops.rademacher(data, 0, [3], None, 0),
+        lambda: ops.uniform.tensor(data, 0, [3], None, torch.zeros(4), torch.ones(3), 6),
+        lambda: ops.uniform.tensor(data, 0, [3], None, torch.zeros(3), torch.ones(1, 1, 3), 6),
+        lambda: ops.uniform.tensor(data, 0, [3], None, torch.zeros(3), torch.ones(3), 7),
+        lambda: ops.fold_in(KEYS.data, 0, torch.zeros(4, dtype=torch.int64)),
+        lambda: ops.fold_in(data, 0, torch.zeros(4)),
+        lambda: ops.permutation(data, 0, -1, 4),
+        lambda: ops.permutation(data, 0, 2**31, 3),
+        lambda: ops.threefry(data, KEYS.data, 20),
+        lambda: ops.threefry(data, data, 33),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match=":"):
+            call()
+    with pytest.raises(ValueError, match="device"):
+        ops.fold_in(data, 0, torch.zeros(3, dtype=torch.int64, device="meta"))

@@ -657,7 +657,8 @@ def _weights(p: Any, n: int, key: Key, needed: int) -> Tensor:
         raise TypeError(f"p must be a floating tensor, got {_check.describe(p)}")
     if p.shape != (n,):
         raise ValueError(f"p must have shape ({n},), one for each of a, got shape {tuple(p.shape)}")
-    return p.detach().to(key.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
+    weights: Tensor = p.detach()
+    return weights.to(key.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
 
 
 def _choose_by_weight(key: Key, size: Shape, weights: Tensor) -> Tensor:
