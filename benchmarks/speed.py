@@ -211,7 +211,7 @@ def latency_cases() -> Iterator[Case]:
 # ---- How ----
 
 
-def best_seconds(calls: list[Call], rounds: int, least: float = 2e-3) -> list[float]:
+def best_seconds(calls: list[Call], rounds: int, least: float = 2e-2) -> list[float]:
     """The best time of a call of each, in ``rounds`` rounds in which they take turns.
 
     A turn repeats its call until it has lasted ``least`` seconds.

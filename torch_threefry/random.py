@@ -59,6 +59,9 @@ __all__ = [
     "wrap_key_data",
 ]
 
+# How many 32-bit words a uniform draw takes.
+_UNIFORM_WORDS = {torch.float16: 1 / 2, torch.bfloat16: 1 / 4, torch.float32: 1, torch.float64: 2}
+
 # What every elementwise draw's operator begins with: key data, impl, size, window.
 _Arguments = tuple[Tensor, int, Shape, list[int] | None]
 
@@ -217,15 +220,15 @@ def uniform(
             draw is NaN.
     """
     dtype = torch.float32 if dtype is None else _check.dtype(dtype, torch.float32, _check.FLOATS)
-    width = 8 if dtype is torch.bfloat16 else _check.FLOATS[dtype]
-    data, number, size, flat = arguments = _prepare(key, shape, window, width / 32)
+    data, number, size, flat = arguments = _prepare(key, shape, window, _UNIFORM_WORDS[dtype])
     # The cheaper test first: short draws are called often.
     if (
         type(minval) is float
         and type(maxval) is float
         or not (isinstance(minval, Tensor) or isinstance(maxval, Tensor))
     ):
-        low, high = _real("minval", minval), _real("maxval", maxval)
+        low = minval if type(minval) is float else _real("minval", minval)
+        high = maxval if type(maxval) is float else _real("maxval", maxval)
         if low != 0.0 or high != 1.0:
             _check_range(low, high, dtype)
         return _ops.uniform(data, number, size, flat, low, high, _CODES[dtype])
