@@ -92,24 +92,20 @@ void values(const Draw& draw, int64_t position, int count, const void* words0, c
   using T = typename D::Parameter;
   auto* out = static_cast<typename D::Out*>(draw.out) + position;
   const Parameter* p = draw.parameter;
-  T buffer[D::kParameters > 0 ? D::kParameters : 1][kBlock];
   if constexpr (D::kParameters == 0) {
     transform_words<D>(count, out, words0, words1);
   } else if constexpr (D::kParameters == 1) {
     if (!p[0].data) return transform_words<D>(count, out, words0, words1, number<T>(p[0]));
-    transform_words<D>(count, out, words0, words1, elements<T>(p[0], position, count, buffer[0]));
+    T buffer[kBlock];
+    transform_words<D>(count, out, words0, words1, elements<T>(p[0], position, count, buffer));
+  } else if (!p[0].data && !p[1].data) {
+    const auto prepared = D::prepare(number<T>(p[0]).value, number<T>(p[1]).value);
+    transform_words<D>(count, out, words0, words1, Broadcast<typename D::Prepared>{prepared});
   } else {
-    const bool numbers = !p[0].data && !p[1].data;
-    const T* first = numbers ? nullptr : elements<T>(p[0], position, count, buffer[0]);
-    const T* second = numbers ? nullptr : elements<T>(p[1], position, count, buffer[1]);
-    if constexpr (Prepares<D>::value) {
-      if (!numbers) return transform_words<D>(count, out, words0, words1, PreparedEach<D>{first, second});
-      const auto prepared = D::prepare(number<T>(p[0]).value, number<T>(p[1]).value);
-      transform_words<D>(count, out, words0, words1, Broadcast<typename D::Prepared>{prepared});
-    } else {
-      if (!numbers) return transform_words<D>(count, out, words0, words1, first, second);
-      transform_words<D>(count, out, words0, words1, number<T>(p[0]), number<T>(p[1]));
-    }
+    T first[kBlock], second[kBlock];
+    elements<T>(p[0], position, count, first);
+    elements<T>(p[1], position, count, second);
+    transform_words<D>(count, out, words0, words1, PreparedEach<D>{first, second});
   }
 }
 
@@ -129,8 +125,8 @@ Method method_of() {
 template <template <class> class D>
 Method float_method(Value value) {
   switch (value) {
-    case Value::float16: return method_of<AsFloat16<D<float>>>();
-    case Value::bfloat16: return method_of<AsBFloat16<D<float>>>();
+    case Value::float16: return method_of<AsHalf<D<float>, Float16>>();
+    case Value::bfloat16: return method_of<AsHalf<D<float>, BFloat16>>();
     case Value::float64: return method_of<D<double>>();
     default: return method_of<D<float>>();
   }
@@ -169,8 +165,8 @@ inline Method rademacher_method(Value value) {
     case Value::int16: return method_of<Rademacher<int16_t>>();
     case Value::int32: return method_of<Rademacher<int32_t>>();
     case Value::int64: return method_of<Rademacher<int64_t>>();
-    case Value::float16: return method_of<AsFloat16<Rademacher<float>>>();
-    case Value::bfloat16: return method_of<AsBFloat16<Rademacher<float>>>();
+    case Value::float16: return method_of<AsHalf<Rademacher<float>, Float16>>();
+    case Value::bfloat16: return method_of<AsHalf<Rademacher<float>, BFloat16>>();
     case Value::float64: return method_of<Rademacher<double>>();
     default: return method_of<Rademacher<float>>();
   }

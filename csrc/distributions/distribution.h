@@ -6,8 +6,8 @@
 //   Parameter   the type of its parameters, and kParameters, how many it has
 //   kWords      which words of the streams an element takes
 //   value(word..., parameter...)  the transform, branch-free where that is possible
-// Where the parameters need work that is the same for all elements that share them, prepare(parameter...)
-// makes a Prepared of them, and it is value(word..., prepared).
+// With two parameters, prepare(parameter...) does the work that is the same for all elements that share them,
+// and it is value(word..., prepared).
 // A long transform may state itself in two steps besides, finish(begin(word)), Step {v, w} being what goes from
 // one to the other. A loop over each keeps a processor busier than one over their chain of dependences.
 #pragma once
@@ -69,47 +69,44 @@ TTF_HD double next_below(double x) {
   return numerics::double_from_bits(x > 0 ? bits - 1 : bits + 1);
 }
 
-// Half precision: the float32 draw, rounded once.
-template <class D>
-struct AsFloat16 : D {
-  using Out = uint16_t;
-  template <class... Args>
-  TTF_HD static Out value(Args... args) {
-    return numerics::to_float16_bits(D::value(args...));
-  }
-  template <class Step>
-  TTF_HD static Out finish(Step step) {
-    return numerics::to_float16_bits(D::finish(step));
-  }
+// The half-precision formats: their bits to and from float32, and how a uniform's word makes a mantissa.
+struct Float16 {
+  using Word = uint16_t;
+  static constexpr int spare_bits = 6, mantissa_shift = 23 - 10;
+  static constexpr float smallest = 0x1p-24f;
+  TTF_HD static uint16_t narrow(float x) { return numerics::to_float16_bits(x); }
+  TTF_HD static float widen(uint16_t bits) { return numerics::from_float16_bits(bits); }
 };
-template <class D>
-struct AsBFloat16 : D {
+
+struct BFloat16 {
+  using Word = uint8_t;
+  static constexpr int spare_bits = 1, mantissa_shift = 23 - 7;
+  static constexpr float smallest = 0x1p-133f;
+  TTF_HD static uint16_t narrow(float x) { return numerics::to_bfloat16_bits(x); }
+  TTF_HD static float widen(uint16_t bits) { return numerics::from_bfloat16_bits(bits); }
+};
+
+// Half precision: the float32 draw, rounded once.
+template <class D, class Half>
+struct AsHalf : D {
   using Out = uint16_t;
   template <class... Args>
   TTF_HD static Out value(Args... args) {
-    return numerics::to_bfloat16_bits(D::value(args...));
+    return Half::narrow(D::value(args...));
   }
   template <class Step>
   TTF_HD static Out finish(Step step) {
-    return numerics::to_bfloat16_bits(D::finish(step));
+    return Half::narrow(D::finish(step));
   }
 };
 
-// Whether a distribution states its transform in steps, and whether it prepares its parameters.
+// Whether a distribution states its transform in steps.
 template <class D, class = void>
 struct HasSteps {
   static constexpr bool value = false;
 };
 template <class D>
 struct HasSteps<D, decltype(void(sizeof(typename D::Step)))> {
-  static constexpr bool value = true;
-};
-template <class D, class = void>
-struct Prepares {
-  static constexpr bool value = false;
-};
-template <class D>
-struct Prepares<D, decltype(void(sizeof(typename D::Prepared)))> {
   static constexpr bool value = true;
 };
 

@@ -58,20 +58,4 @@ struct UniformHalf {
   }
 };
 
-struct Float16 {
-  using Word = uint16_t;
-  static constexpr int spare_bits = 6, mantissa_shift = 23 - 10;
-  static constexpr float smallest = 0x1p-24f;
-  TTF_HD static uint16_t narrow(float x) { return numerics::to_float16_bits(x); }
-  TTF_HD static float widen(uint16_t bits) { return numerics::from_float16_bits(bits); }
-};
-
-struct BFloat16 {
-  using Word = uint8_t;
-  static constexpr int spare_bits = 1, mantissa_shift = 23 - 7;
-  static constexpr float smallest = 0x1p-133f;
-  TTF_HD static uint16_t narrow(float x) { return numerics::to_bfloat16_bits(x); }
-  TTF_HD static float widen(uint16_t bits) { return numerics::from_bfloat16_bits(bits); }
-};
-
 TTF_NAMESPACE_END
