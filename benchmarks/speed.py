@@ -67,9 +67,7 @@ def torch_cases(sizes: list[int]) -> Iterator[Case]:
     for n in sizes:
         size = power_of_two(n)
         case = partial(Case, size=size, amount=4 * n)
-        yield case(
-            "uniform", partial(random.uniform, KEY, (n,)), "torch.rand", partial(torch.rand, n), target=4
-        )
+        yield case("uniform", partial(random.uniform, KEY, (n,)), "torch.rand", partial(torch.rand, n), target=4)
         yield case(
             "uniform, original",
             partial(random.uniform, ORIGINAL, (n,)),
@@ -77,12 +75,8 @@ def torch_cases(sizes: list[int]) -> Iterator[Case]:
             partial(torch.rand, n),
             target=7,
         )
-        yield case(
-            "normal", partial(random.normal, KEY, (n,)), "torch.randn", partial(torch.randn, n), target=3
-        )
-        yield case(
-            "normal, original", partial(random.normal, ORIGINAL, (n,)), "torch.randn", partial(torch.randn, n)
-        )
+        yield case("normal", partial(random.normal, KEY, (n,)), "torch.randn", partial(torch.randn, n), target=3)
+        yield case("normal, original", partial(random.normal, ORIGINAL, (n,)), "torch.randn", partial(torch.randn, n))
         yield case(
             "exponential",
             partial(random.exponential, KEY, (n,)),
@@ -199,13 +193,9 @@ def latency_cases() -> Iterator[Case]:
         size="16",
         target=4,
     )
-    yield case(
-        "normal", partial(random.normal, KEY, (16,)), "torch.randn", partial(torch.randn, 16), size="16"
-    )
+    yield case("normal", partial(random.normal, KEY, (16,)), "torch.randn", partial(torch.randn, 16), size="16")
     yield case("key.split()", KEY.split, "torch.rand", partial(torch.rand, 16), size="2")
-    yield case(
-        "key.fold_in(3)", partial(Key.fold_in, KEY, 3), "torch.rand", partial(torch.rand, 16), size="1"
-    )
+    yield case("key.fold_in(3)", partial(Key.fold_in, KEY, 3), "torch.rand", partial(torch.rand, 16), size="1")
 
 
 # ---- How ----
