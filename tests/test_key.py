@@ -66,7 +66,7 @@ def test_equality() -> None:
     keys = a.split(3)
     assert (keys == keys[1]).tolist() == [False, True, False]
     with pytest.raises(ValueError, match="other"):
-        keys == a.split(2)
+        _ = keys == a.split(2)
     assert keys.equal(a.split(3)) and not keys.equal(keys[:2])
     other = Key(a.data, "threefry2x32_original")
     assert not bool(a == other) and not a.equal(other)

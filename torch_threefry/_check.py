@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.compiler import is_compiling
 
 Shape = Sequence[int]
 Window = Sequence[Sequence[int]]
@@ -42,7 +43,7 @@ def integer(name: str, value: Any) -> int:
 
 def sizes(name: str, value: Any) -> Shape:
     """A sequence of non-negative ints whose product is an element count."""
-    if not isinstance(value, (tuple, list)):
+    if type(value) is not tuple and not isinstance(value, (tuple, list)):
         raise TypeError(f"{name} must be a tuple of ints such as (2, 3), got {describe(value)}")
     count = 1
     plain = True
@@ -54,7 +55,7 @@ def sizes(name: str, value: Any) -> Shape:
             raise ValueError(f"{name} must not have negative sizes, got {tuple(value)}")
         count *= size
     # Compiled code would have to guard on the product; there the operators check it.
-    if not torch.compiler.is_compiling() and (count > MAX_ELEMENTS or (count == 0 and max(value) > MAX_ELEMENTS)):
+    if not is_compiling() and (count > MAX_ELEMENTS or (count == 0 and max(value) > MAX_ELEMENTS)):
         raise ValueError(f"{name} may have up to 2^63-1 elements, got {tuple(value)}")
     return value if plain else [integer(name, size) for size in value]
 

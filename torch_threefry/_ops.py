@@ -193,10 +193,10 @@ _register()
 
 # Draws that take no tensor but the key have nothing to differentiate: skipping autograd's fallback saves a short
 # draw a good part of a microsecond.
-_library = torch.library.Library("torch_threefry", "IMPL")
+_library = torch.library.Library("torch_threefry", "IMPL")  # type: ignore[no-untyped-call]
 for _op in (*_DRAWS, *_BOOLEAN_DRAWS, split, fold_in, fold_in_int, permutation):
     if _op not in (uniform_tensor, randint_tensor, bernoulli_tensor):
-        _library.impl(_op, torch.library.fallthrough_kernel, "Autograd")
+        _library.impl(_op, torch.library.fallthrough_kernel, "Autograd")  # type: ignore[no-untyped-call]
 
 
 # ---- Autograd: the key is saved, not the draw, and backward draws again ----
