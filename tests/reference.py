@@ -203,9 +203,7 @@ def unit(key: Key, i: int, n: int, dtype: str) -> Fraction:
     return Fraction(word(key, i, n, form.word) >> (form.word - form.mantissa), 1 << form.mantissa)
 
 
-def uniform(
-    key: Key, i: int, n: int, dtype: str = "float32", minval: float = 0.0, maxval: float = 1.0
-) -> Fraction:
+def uniform(key: Key, i: int, n: int, dtype: str = "float32", minval: float = 0.0, maxval: float = 1.0) -> Fraction:
     """Element i of jax.random.uniform: max(minval, u * (maxval - minval) + minval)."""
     low, high = rounded(minval, dtype), rounded(maxval, dtype)
     scaled = unit(key, i, n, dtype) * rounded(high - low, dtype)
@@ -214,9 +212,7 @@ def uniform(
     return max(low, rounded(scaled + low, dtype))
 
 
-def uniform_bits(
-    key: Key, i: int, n: int, dtype: str = "float32", minval: float = 0.0, maxval: float = 1.0
-) -> int:
+def uniform_bits(key: Key, i: int, n: int, dtype: str = "float32", minval: float = 0.0, maxval: float = 1.0) -> int:
     """The package's uniform, as bits: JAX's may round up to maxval, ours is then the number below."""
     value, top = uniform(key, i, n, dtype, minval, maxval), rounded(maxval, dtype)
     if value < top or top <= rounded(minval, dtype):

@@ -226,9 +226,7 @@ def test_randint_far_away(dtype: str) -> None:
 def test_bernoulli_low_is_a_strict_comparison(dtype: str, impl: str) -> None:
     """Each element against its own uniform as the probability, and against the next larger one."""
     key, model = both(87, impl)
-    u = torch.tensor(
-        [float(reference.unit(model, i, 50, dtype)) for i in range(50)], dtype=getattr(torch, dtype)
-    )
+    u = torch.tensor([float(reference.unit(model, i, 50, dtype)) for i in range(50)], dtype=getattr(torch, dtype))
     assert not random.bernoulli(key, u, (50,)).any()
     assert random.bernoulli(key, u.nextafter(torch.ones_like(u)), (50,)).all()
 
@@ -262,9 +260,7 @@ def test_bernoulli_of_a_number(p: float, mode: str, impl: str) -> None:
 @each_impl
 def test_rademacher(impl: str) -> None:
     key, model = both(90, impl)
-    assert random.rademacher(key, (101,)).tolist() == [
-        reference.rademacher(model, i, 101) for i in range(101)
-    ]
+    assert random.rademacher(key, (101,)).tolist() == [reference.rademacher(model, i, 101) for i in range(101)]
 
 
 @each_impl

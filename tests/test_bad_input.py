@@ -104,9 +104,7 @@ def test_seed_at_the_ends_of_its_range(seed: int) -> None:
 def test_unknown_impl(impl: str) -> None:
     refuses(ValueError, lambda: random.key(0, impl=impl), "impl", repr(impl), "threefry2x32")
     refuses(ValueError, lambda: random.PRNGKey(0, impl=impl), "impl", repr(impl), "threefry2x32")
-    refuses(
-        ValueError, lambda: random.wrap_key_data(uint32(0, 1), impl=impl), "impl", repr(impl), "threefry2x32"
-    )
+    refuses(ValueError, lambda: random.wrap_key_data(uint32(0, 1), impl=impl), "impl", repr(impl), "threefry2x32")
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.float32, torch.uint8, torch.uint64])
@@ -255,9 +253,7 @@ def test_no_dtype_is_the_default(name: str) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int8, torch.bool])
 def test_unsupported_index_dtype(dtype: torch.dtype) -> None:
-    refuses(
-        TypeError, lambda: random.choice(KEY, 5, (2,), index_dtype=dtype), "index_dtype", dtype_name(dtype)
-    )
+    refuses(TypeError, lambda: random.choice(KEY, 5, (2,), index_dtype=dtype), "index_dtype", dtype_name(dtype))
     logits = torch.zeros(3)
     refuses(
         TypeError,
@@ -331,9 +327,7 @@ def test_bounds_larger_than_the_shape(bound: str) -> None:
     """A draw has the shape that was asked for: a bound does not enlarge it."""
     floats, integers = torch.zeros(5, 2, 3), torch.zeros(5, 2, 3, dtype=torch.int32)
     bounds = {"minval": 0, "maxval": 1}
-    refuses(
-        ValueError, lambda: random.uniform(KEY, (2, 3), **{bound: floats}), bound, size(5, 2, 3), size(2, 3)
-    )
+    refuses(ValueError, lambda: random.uniform(KEY, (2, 3), **{bound: floats}), bound, size(5, 2, 3), size(2, 3))
     refuses(
         ValueError,
         lambda: random.randint(KEY, (2, 3), **{**bounds, bound: integers}),
@@ -407,9 +401,7 @@ def test_weights_of_wrong_shape(shape: tuple[int, ...]) -> None:
     refuses(ValueError, lambda: random.choice(KEY, 3, (2,), p=torch.ones(shape)), "p", size(*shape), "3")
 
 
-@pytest.mark.parametrize(
-    "a", [0, torch.zeros(0), torch.zeros(2, 0, 3), -3], ids=["0", "empty", "empty matrix", "-3"]
-)
+@pytest.mark.parametrize("a", [0, torch.zeros(0), torch.zeros(2, 0, 3), -3], ids=["0", "empty", "empty matrix", "-3"])
 def test_choice_from_nothing(a: Any) -> None:
     axis = 1 if isinstance(a, torch.Tensor) and a.ndim > 1 else 0
     refuses(ValueError, lambda: random.choice(KEY, a, (2,), axis=axis), "a")
@@ -439,9 +431,7 @@ def test_permutation_of_a_negative_or_broken_number() -> None:
 def test_categorical_of_wrong_logits() -> None:
     refuses(TypeError, lambda: random.categorical(KEY, torch.zeros(3, dtype=torch.int32)), "logits", "int32")
     refuses(TypeError, lambda: random.categorical(KEY, None), "logits", "NoneType")
-    refuses(
-        ValueError, lambda: random.categorical(KEY, torch.zeros(4, 3), shape=(5,)), "shape", size(5), size(4)
-    )
+    refuses(ValueError, lambda: random.categorical(KEY, torch.zeros(4, 3), shape=(5,)), "shape", size(5), size(4))
 
 
 # --- the bare cipher

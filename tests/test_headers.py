@@ -216,9 +216,7 @@ TINY = 5e-324  # the smallest subnormal
         ("erf_inv", [TINY, -TINY, 2e-310], [TINY, -TINY, 1.77245385090552e-310]),
     ],
 )
-def test_float64_special_values(
-    functions: Functions, name: str, x: list[float], expected: list[float]
-) -> None:
+def test_float64_special_values(functions: Functions, name: str, x: list[float], expected: list[float]) -> None:
     x, expected = np.array(x), np.array(expected)
     y = functions[name](x)
     assert (np.isnan(y) == np.isnan(expected)).all()

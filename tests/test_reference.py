@@ -147,9 +147,7 @@ def test_encode_and_rounded_agree_with_numpy(dtype: str) -> None:
         float(np.nextafter(one, kind.type(2))),
     ]
     for value in values:
-        assert reference.encode(reference.rounded(value, dtype), dtype) == int(
-            np.array(value, kind).view(uint)
-        )
+        assert reference.encode(reference.rounded(value, dtype), dtype) == int(np.array(value, kind).view(uint))
     step = Fraction(1, 2 ** reference.FORMATS[dtype].mantissa)
     assert reference.rounded(1 + step / 2, dtype) == 1
     assert reference.rounded(1 + 3 * step / 2, dtype) == 1 + 2 * step

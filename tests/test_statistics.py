@@ -97,9 +97,7 @@ def test_bit_positions(dtype: torch.dtype, impl: str) -> None:
     table = bit_table(random.bits(random.key(1, impl=impl), (2**16,), dtype))
     assert plausible(evenly_set(table))
     for lag in (1, 2, 3, 64, 2**15):
-        assert plausible(evenly_set(table[lag:] ^ table[:-lag])), (
-            f"words {lag} apart agree too often or too rarely"
-        )
+        assert plausible(evenly_set(table[lag:] ^ table[:-lag])), f"words {lag} apart agree too often or too rarely"
     signs = 2.0 * table - 1
     products = signs.T @ signs / math.sqrt(len(table))
     pairs = products[np.triu_indices(table.shape[1], 1)]
@@ -120,9 +118,7 @@ def families(impl: str) -> dict[str, Key]:
         "split": random.split(key, n),
         "fold_in": random.fold_in(key, torch.arange(n)),
         "fold_in, high half": random.fold_in(key, torch.arange(n) << 32),
-        "seed": random.wrap_key_data(
-            torch.tensor([[0, seed] for seed in range(n)]).to(torch.uint32), impl=impl
-        ),
+        "seed": random.wrap_key_data(torch.tensor([[0, seed] for seed in range(n)]).to(torch.uint32), impl=impl),
     }
 
 
@@ -324,9 +320,7 @@ def test_randint_over_the_whole_type(dtype: torch.dtype, impl: str) -> None:
         (torch.uint64, 0, 2**62),
     ],
 )
-def test_randint_over_three_quarters_of_the_type(
-    dtype: torch.dtype, minval: int, third: int, impl: str
-) -> None:
+def test_randint_over_three_quarters_of_the_type(dtype: torch.dtype, minval: int, third: int, impl: str) -> None:
     """JAX drops the high word here, and its thirds come out with 50, 25 and 25 %."""
     draw = random.randint(random.key(19, impl=impl), (MANY,), minval, minval + 3 * third, dtype)
     offsets = np.array(draw.tolist(), object) - minval
@@ -415,9 +409,7 @@ def test_weighted_choice_with_replacement(impl: str) -> None:
 @each_impl
 @pytest.mark.parametrize("mode", ["low", "high"])
 def test_weighted_choice_without_replacement(mode: str, impl: str) -> None:
-    rows = random.choice(
-        many_keys(26, impl), 5, (2,), replace=False, p=torch.tensor(P, dtype=torch.float32), mode=mode
-    )
+    rows = random.choice(many_keys(26, impl), 5, (2,), replace=False, p=torch.tensor(P, dtype=torch.float32), mode=mode)
     assert plausible(chi_square(order_counts(rows, 5), successive_chances(P)))
 
 

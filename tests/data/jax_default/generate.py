@@ -156,9 +156,7 @@ def main():
                 record["seed"] = seed
             if batch is not None:
                 record["batch"] = batch
-            record["kwargs"] = {
-                k: put(f"{case}.{k}", v) if isinstance(v, np.ndarray) else v for k, v in kwargs.items()
-            }
+            record["kwargs"] = {k: put(f"{case}.{k}", v) if isinstance(v, np.ndarray) else v for k, v in kwargs.items()}
             arguments = {k: jnp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in kwargs.items()}
             record["result"] = put(f"{case}.result", call(fn, seed, arguments, batch))
             manifest.append(record)
