@@ -80,16 +80,21 @@ struct Parameter {
   Walk walk;                   // position in the result -> element of data
 };
 
+// A batch of keys in memory: two words a key.
+struct KeyBatch {
+  const uint32_t* words;
+  int64_t word_stride;  // from a key's first word to its second
+  Walk walk;            // key number -> its first word
+};
+
 // Element `position` of the result belongs to key position / count; its index in that key's draw is
 // window.at(position % count).
 struct Draw {
   Impl impl;
   Distribution distribution;
   Value value;
-  bool wide = false;        // bernoulli: compare in float64 (64-bit words), not in float32
-  const uint32_t* keys;     // two words a key
-  int64_t key_word_stride;  // from a key's first word to its second
-  Walk key_walk;            // key number -> its first word
+  bool wide = false;  // bernoulli: compare in float64 (64-bit words), not in float32
+  KeyBatch keys;
   int64_t key_count;
   Walk window;
   int64_t count;   // elements of a key's window
@@ -100,9 +105,7 @@ struct Draw {
 
 // Keys folded with integers: result[i] = fold_in(keys[i], data[i]), both broadcast.
 struct FoldIn {
-  const uint32_t* keys;
-  int64_t key_word_stride;
-  Walk key_walk;
+  KeyBatch keys;
   const int64_t* data;
   Walk data_walk;
   uint32_t* out;
@@ -111,9 +114,7 @@ struct FoldIn {
 // Row i of the result: 0..n-1 in the order that key i gives.
 struct Permutation {
   Impl impl;
-  const uint32_t* keys;
-  int64_t key_word_stride;
-  Walk key_walk;
+  KeyBatch keys;
   int64_t n;     // below 2^32
   int rounds;    // how often to shuffle
   Value value;   // int32 or int64

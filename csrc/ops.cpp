@@ -44,10 +44,7 @@ int64_t product(int64_t a, int64_t b) {
   return a * b;
 }
 
-struct Keys {
-  const uint32_t* words;
-  int64_t word_stride;
-  Walk walk;
+struct Keys : KeyBatch {
   int64_t count = 1;
   Sizes batch;
 };
@@ -141,9 +138,7 @@ struct Plan {
     const Keys keys = keys_of(key);
     draw.impl = impl_of(impl);
     draw.value = value_of(dtype);
-    draw.keys = keys.words;
-    draw.key_word_stride = keys.word_stride;
-    draw.key_walk = keys.walk;
+    draw.keys = keys;
     draw.key_count = keys.count;
     shape.reserve(keys.batch.size() + size.size() + 1);
     shape = keys.batch;
@@ -323,28 +318,9 @@ int64_t broadcast_size(int64_t a, int64_t b) {
   return a == 1 ? b : a;
 }
 
-Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
-  impl_of(impl);
-  STD_TORCH_CHECK(data.scalar_type() == ScalarType::Long, "data: must be int64");
-  STD_TORCH_CHECK(data.is_cpu(), "data: on another device than the key");
-  const Keys keys = keys_of(key);
-  const int64_t key_axes = int64_t(keys.batch.size()), axes = std::max(key_axes, data.dim());
-  FoldIn fold;
-  fold.keys = keys.words;
-  fold.key_word_stride = keys.word_stride;
-  fold.data = static_cast<const int64_t*>(data.const_data_ptr());
-  Sizes shape;
-  int64_t count = 1;
-  for (int64_t a = 0; a < axes; ++a) {
-    const int64_t k = a - (axes - key_axes), d = a - (axes - data.dim());
-    const int64_t key_size = k < 0 ? 1 : keys.batch[k], data_size = d < 0 ? 1 : data.size(d);
-    const int64_t length = broadcast_size(key_size, data_size);
-    STD_TORCH_CHECK(fold.key_walk.push(length, key_size == 1 ? 0 : key.stride(k)) &&
-                        fold.data_walk.push(length, data_size == 1 ? 0 : data.stride(d)),
-                    "data: too many dimensions");
-    shape.push_back(length);
-    count = product(count, length);
-  }
+// Allocates the result of shape batch + (2,) and fills it.
+Tensor run_fold_in(FoldIn& fold, const Sizes& batch, int64_t count, const Tensor& key) {
+  Sizes shape = batch;
   shape.push_back(2);
   Tensor result = empty(shape, ScalarType::UInt32, key);
   fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
@@ -355,24 +331,39 @@ Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
   return result;
 }
 
+Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
+  impl_of(impl);
+  STD_TORCH_CHECK(data.scalar_type() == ScalarType::Long, "data: must be int64");
+  STD_TORCH_CHECK(data.is_cpu(), "data: on another device than the key");
+  const Keys keys = keys_of(key);
+  const int64_t key_axes = int64_t(keys.batch.size()), axes = std::max(key_axes, data.dim());
+  FoldIn fold;
+  fold.keys = keys;
+  fold.keys.walk = Walk();  // the keys' broadcast against the data
+  fold.data = static_cast<const int64_t*>(data.const_data_ptr());
+  Sizes batch;
+  int64_t count = 1;
+  for (int64_t a = 0; a < axes; ++a) {
+    const int64_t k = a - (axes - key_axes), d = a - (axes - data.dim());
+    const int64_t key_size = k < 0 ? 1 : keys.batch[k], data_size = d < 0 ? 1 : data.size(d);
+    const int64_t length = broadcast_size(key_size, data_size);
+    STD_TORCH_CHECK(fold.keys.walk.push(length, key_size == 1 ? 0 : key.stride(k)) &&
+                        fold.data_walk.push(length, data_size == 1 ? 0 : data.stride(d)),
+                    "data: too many dimensions");
+    batch.push_back(length);
+    count = product(count, length);
+  }
+  return run_fold_in(fold, batch, count, key);
+}
+
 // One number for all keys: data broadcast from a single element in memory.
 Tensor fold_in_int(const Tensor& key, int64_t impl, int64_t data) {
   impl_of(impl);
   const Keys keys = keys_of(key);
-  Sizes shape = keys.batch;
-  shape.push_back(2);
-  Tensor result = empty(shape, ScalarType::UInt32, key);
   FoldIn fold;
-  fold.keys = keys.words;
-  fold.key_word_stride = keys.word_stride;
-  fold.key_walk = keys.walk;
+  fold.keys = keys;
   fold.data = &data;
-  fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
-  if (keys.count > 0) {
-    const CpuKernels& cpu = kernels();
-    torch::stable::parallel_for(0, keys.count, kGrain, [&](int64_t begin, int64_t end) { cpu.fold_in(fold, begin, end); });
-  }
-  return result;
+  return run_fold_in(fold, keys.batch, keys.count, key);
 }
 
 // ---- The bare cipher ----
@@ -425,8 +416,7 @@ Tensor permutation(const Tensor& key, int64_t impl, int64_t n, int64_t dtype_cod
   Sizes shape = keys.batch;
   shape.push_back(n);
   Tensor result = empty(shape, dtype, key);
-  const Permutation permutation = {impl_of(impl), keys.words,        keys.word_stride, keys.walk,
-                                   n,             shuffle_rounds(n), value_of(dtype),  result.mutable_data_ptr()};
+  const Permutation permutation = {impl_of(impl), keys, n, shuffle_rounds(n), value_of(dtype), result.mutable_data_ptr()};
   if (keys.count == 0 || n == 0) return result;
   const bool many = keys.count > 1 && n < kGrain * 8;  // rows are work enough for the threads
   const auto rows = [&](int64_t begin, int64_t end) {

@@ -84,6 +84,4 @@ struct Threefry2x32Original {
   }
 };
 
-TTF_HD Key2x32 fold_in(Key2x32 key, uint64_t data) { return encrypt(key, hi32(data), lo32(data)); }
-
 TTF_NAMESPACE_END

@@ -82,7 +82,8 @@ _BOOLEAN_DRAWS = (bernoulli, bernoulli_tensor)
 Window = Sequence[int] | None
 
 
-def _fake(key: Tensor, size: Sequence[int], window: Window, dtype: torch.dtype) -> Tensor:
+def _fake(key: Tensor, size: Sequence[int], window: Window, parameters: Sequence[Any], dtype: torch.dtype) -> Tensor:
+    _same_device(key, *parameters)
     extents = size if window is None else [stop - start for start, stop in zip(window[::2], window[1::2])]
     return key.new_empty((*key.shape[:-1], *extents), dtype=dtype)
 
@@ -94,13 +95,11 @@ def _same_device(*tensors: Any) -> None:
 
 
 def _fake_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
-    _same_device(key, *parameters)
-    return _fake(key, size, window, _DTYPES[parameters[-1]])
+    return _fake(key, size, window, parameters, _DTYPES[parameters[-1]])
 
 
 def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
-    _same_device(key, *parameters)
-    return _fake(key, size, window, torch.bool)
+    return _fake(key, size, window, parameters, torch.bool)
 
 
 def _fake_threefry(counter: Tensor, key: Tensor, rounds: int) -> Tensor:

@@ -279,14 +279,18 @@ def _windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int]
     return value
 
 
+def _computed_in(dtype: torch.dtype) -> torch.dtype:
+    """The type that a floating dtype is computed in: float64 for itself, float32 for the others."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
 def _float_parameter(name: str, value: Any, dtype: torch.dtype, key: Key, arguments: _Arguments) -> Tensor:
     """A parameter rounded to the draw's dtype, held in float64 for float64 and in float32 otherwise."""
-    held = torch.float64 if dtype == torch.float64 else torch.float32
     if not isinstance(value, Tensor):
         value = torch.tensor(_real(name, value), dtype=torch.float64, device=key.device)
     if value.dtype not in _check.FLOATS and value.dtype not in _check.INTEGERS:
         raise TypeError(f"{name} must be a real tensor, got {_check.describe(value)}")
-    return _windowed(name, value.to(dtype).to(held), key, arguments[2], arguments[3])
+    return _windowed(name, value.to(dtype).to(_computed_in(dtype)), key, arguments[2], arguments[3])
 
 
 # ---- Integers ----
@@ -488,7 +492,7 @@ def bernoulli(
     arguments = _prepare(
         key, tuple(p.shape) if shape is None else shape, window, (2 if high else 1) * (2 if wide else 1)
     )
-    p = _windowed("p", p.detach().to(torch.float64 if wide else torch.float32), key, arguments[2], arguments[3])
+    p = _windowed("p", p.detach().to(_computed_in(p.dtype)), key, arguments[2], arguments[3])
     return _ops.bernoulli_tensor(*arguments, p, high)
 
 
@@ -529,13 +533,13 @@ def permutation(key: Key, x: int | Tensor, axis: int = 0, independent: bool = Fa
             raise ValueError(f"x must satisfy 0 <= x < 2^31, got {n}; Key.randperm takes more")
         _check_axis(axis, 1)
         check_words(key, "x", (n,), 1)
-        return _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int32])
+        return _order(key, n, torch.int32)
     axis = _check_axis(axis, x.dim(), x)
     if independent and x.dim() > 1:
         return shuffle(key, x, axis)
     n = x.shape[axis]
     check_permutation_size(key, "x", n)
-    return _take(x, _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int64]), axis)
+    return _take(x, _order(key, n, torch.int64), axis)
 
 
 def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
@@ -561,6 +565,11 @@ def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
         signed = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}[x.dtype]
         return x.view(signed).gather(axis, order).view(x.dtype)
     return x.gather(axis, order)
+
+
+def _order(key: Key, n: int, dtype: torch.dtype) -> Tensor:
+    """The key's order of 0..n-1."""
+    return _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[dtype])
 
 
 def _check_axis(axis: Any, dims: int, x: Any = None) -> int:
@@ -631,7 +640,7 @@ def choice(
         index = randint(key, size, 0, n, index_dtype)
     elif p is None:
         check_permutation_size(key, "a", n)
-        index = _ops.permutation(key.data, IMPL_NUMBERS[key.impl], n, _CODES[torch.int64])[..., :draws]
+        index = _order(key, n, torch.int64)[..., :draws]
     else:
         weights = _weights(p, n, key, 1 if replace else draws)
         if replace:
@@ -661,7 +670,7 @@ def _weights(p: Any, n: int, key: Key, needed: int) -> Tensor:
     if p.shape != (n,):
         raise ValueError(f"p must have shape ({n},), one for each of a, got shape {tuple(p.shape)}")
     weights: Tensor = p.detach()
-    return weights.to(key.device, torch.float64 if p.dtype == torch.float64 else torch.float32)
+    return weights.to(key.device, _computed_in(p.dtype))
 
 
 def _choose_by_weight(key: Key, size: Shape, weights: Tensor) -> Tensor:
@@ -711,7 +720,7 @@ def categorical(
         raise TypeError(f"logits must be a floating tensor, got {_check.describe(logits)}")
     axis = _check_axis(axis, logits.dim(), logits)
     mode = "high" if _high(mode) else "low"
-    logits = logits.detach().to(torch.float64 if logits.dtype == torch.float64 else torch.float32)
+    logits = logits.detach().to(_computed_in(logits.dtype))
     logits = logits.movedim(axis, -1)
     rows, n = tuple(logits.shape[:-1]), logits.shape[-1]
     size = rows if shape is None else tuple(_check.sizes("shape", shape))

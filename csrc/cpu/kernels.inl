@@ -7,9 +7,9 @@
 TTF_NAMESPACE_BEGIN
 namespace {
 
-TTF_HD Key2x32 load_key(const uint32_t* keys, const Walk& walk, int64_t word_stride, int64_t number) {
-  const uint32_t* key = keys + walk.at(number);
-  return {{key[0], key[word_stride]}};
+TTF_HD Key2x32 load_key(const KeyBatch& keys, int64_t number) {
+  const uint32_t* key = keys.words + keys.walk.at(number);
+  return {{key[0], key[keys.word_stride]}};
 }
 
 // ---- Draws ----
@@ -85,14 +85,14 @@ void draw_elements(const Draw& draw, const Method& method, int64_t begin, int64_
     const int64_t run = step == 1 ? smaller(draw.window.row(within), wanted) : 1;
     int count = int(run);
     if (run == wanted || run >= kShortRun) {
-      const Key2x32 key = load_key(draw.keys, draw.key_walk, draw.key_word_stride, position / draw.count);
+      const Key2x32 key = load_key(draw.keys, position / draw.count);
       const Run source = {key, uint64_t(draw.window.at(within))};
       fill_words<Stream>(source, count, draw.total, method, buffers);
     } else {
       Gather source;
       for (count = 0; count < wanted;) {
         const int64_t number = (position + count) / draw.count, index = (position + count) % draw.count;
-        const Key2x32 key = load_key(draw.keys, draw.key_walk, draw.key_word_stride, number);
+        const Key2x32 key = load_key(draw.keys, number);
         const int64_t first = draw.window.at(index);
         const int64_t length = smaller(draw.window.row(index), wanted - count);
         for (int64_t i = 0; i < length; ++i, ++count) source.set(count, key, uint64_t(first + i * step));
@@ -118,7 +118,7 @@ void draw_pairs(const Draw& draw, const Method& method, int64_t begin, int64_t e
   for (int64_t position = begin; position < end;) {
     const int64_t block = position % pairs, number = position / pairs;
     const int count = int(smaller(smaller(pairs - block, end - position), kBlock));
-    const Run run = {load_key(draw.keys, draw.key_walk, draw.key_word_stride, number), uint64_t(block)};
+    const Run run = {load_key(draw.keys, number), uint64_t(block)};
     for (int i = 0; i < sources; ++i) {
       const Run source = sources == 2 ? child<Threefry2x32Original>(run, i, count) : run;
       word_pairs(source, count, draw.total, blocks[i]);
@@ -155,7 +155,7 @@ void fold_in_keys(const FoldIn& fold, int64_t begin, int64_t end) {
   for (int64_t position = begin; position < end; position += kBlock) {
     const int count = int(smaller(end - position, kBlock));
     for (int i = 0; i < count; ++i) {
-      const Key2x32 key = load_key(fold.keys, fold.key_walk, fold.key_word_stride, position + i);
+      const Key2x32 key = load_key(fold.keys, position + i);
       source.set(i, key, uint64_t(fold.data[fold.data_walk.at(position + i)]));
     }
     words<Threefry2x32>(source, count, 0, blocks);
@@ -352,7 +352,7 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
   s.places = reinterpret_cast<uint32_t*>(scratch + 2 * n);
   s.counts = s.places + n;
   s.starts = s.counts + (kMaxChunks << kMaxBucketBits);
-  Key2x32 key = load_key(permutation.keys, permutation.key_walk, permutation.key_word_stride, key_number);
+  Key2x32 key = load_key(permutation.keys, key_number);
   for (int round = 0; round < permutation.rounds; ++round) {
     const bool original = permutation.impl == Impl::threefry2x32_original;
     s.key = original ? Threefry2x32Original::child(key, 1, 2) : Threefry2x32::child(key, 1, 2);

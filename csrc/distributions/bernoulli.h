@@ -21,8 +21,7 @@ struct BernoulliHigh : Bernoulli<T> {
   static constexpr Words kWords = Words::halves;
 
   TTF_HD static uint8_t value(Word high_word, Word low_word, T p) {
-    const T step = Format<T>::epsneg * 2;  // 2^-mantissa
-    return unit(low_word) * step < p - unit(high_word);
+    return unit(low_word) * Format<T>::step < p - unit(high_word);
   }
 };
 

@@ -31,7 +31,7 @@ struct Format;
 template <>
 struct Format<float> {
   using Word = uint32_t;
-  static constexpr int mantissa = 23;
+  static constexpr float step = 0x1p-23f;       // of the unit uniform: 2^-mantissa
   static constexpr float tiny = 0x1p-126f;      // the smallest normal number
   static constexpr float smallest = 0x1p-149f;  // the smallest number above 0
   static constexpr float epsneg = 0x1p-24f;     // 1 - epsneg is the largest number below 1
@@ -40,7 +40,7 @@ struct Format<float> {
 template <>
 struct Format<double> {
   using Word = uint64_t;
-  static constexpr int mantissa = 52;
+  static constexpr double step = 0x1p-52;
   static constexpr double tiny = 0x1p-1022;
   static constexpr double smallest = 0x1p-1074;
   static constexpr double epsneg = 0x1p-53;

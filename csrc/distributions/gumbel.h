@@ -23,8 +23,7 @@ struct GumbelHigh : FloatDistribution<T> {
 
   TTF_HD static T value(Word high_word, Word low_word) {
     const T high = unit(high_word);
-    const T step = Format<T>::epsneg * 2;  // 2^-mantissa
-    const T filled = high + step * unit(low_word) + Format<T>::tiny;
+    const T filled = high + Format<T>::step * unit(low_word) + Format<T>::tiny;
     const T x = high >= T(0.5) ? high : filled;
     return -numerics::log_of_normal(-numerics::log1p_regular(-x));
   }
