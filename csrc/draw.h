@@ -67,6 +67,26 @@ enum class Distribution : int {
   bernoulli,
   bernoulli_high,
   rademacher,
+  cauchy,
+  maxwell,
+  double_sided_maxwell,
+  pareto,
+  rayleigh,
+  weibull_min,
+  lognormal,
+  triangular,
+  wald,
+  truncated_normal,
+  gamma,
+  loggamma,
+  chisquare,
+  beta,
+  f,
+  t,
+  generalized_normal,
+  geometric,
+  poisson,
+  binomial,
 };
 
 // The type of a draw's elements. Integers are named by their size: sign does not change the bits.
@@ -93,14 +113,22 @@ struct Draw {
   Impl impl;
   Distribution distribution;
   Value value;
-  bool wide = false;  // bernoulli: compare in float64 (64-bit words), not in float32
+  bool wide = false;  // bernoulli, geometric: from a uniform in float64 (64-bit words), not in float32
   KeyBatch keys;
   int64_t key_count;
   Walk window;
   int64_t count;   // elements of a key's window
   uint64_t total;  // elements of the whole logical draw
-  Parameter parameter[2];
+  Parameter parameter[3];
   void* out;
+};
+
+// Multinomial counts. Row i of the result belongs to element i of a draw of rows; its categories lie side by side.
+struct Multinomial {
+  Draw rows;           // parameter[0]: the number of trials, float64
+  int64_t categories;
+  // For each row and category, the category's part of what it and those after it have together.
+  Parameter shares;
 };
 
 // Keys folded with integers: result[i] = fold_in(keys[i], data[i]), both broadcast.
@@ -118,6 +146,28 @@ struct Permutation {
   int64_t n;     // below 2^32
   int rounds;    // how often to shuffle
   Value value;   // int32 or int64
+  void* out;
+};
+
+// Functions of rows that lie side by side in memory: `length` numbers of type float32 or float64 each.
+enum class RowFunction : int {
+  softmax,  // in: logarithms; out: their exponentials, scaled to the sum 1
+  ball,     // in: logarithms of gamma draws, words, exponentials, p (ball.h); out: points
+  shares,   // in: weights; out: each one's part of its own and all later ones' sum
+};
+
+struct Rows {
+  RowFunction function;
+  Value value;
+  int64_t length;
+  const void *in, *words, *exponentials, *p;
+  void* out;
+};
+
+// Derivatives of log-gamma draws at a fixed quantile (gamma_slope.h), float32 or float64.
+struct GammaSlopes {
+  Value value;
+  const void *concentration, *log_draw;
   void* out;
 };
 

@@ -114,12 +114,16 @@ Value value_of(ScalarType dtype) {
   }
 }
 
+// The type that a floating dtype is computed in.
+ScalarType computed_in(ScalarType dtype) { return dtype == ScalarType::Double ? ScalarType::Double : ScalarType::Float; }
+
 bool is_float(Value value) {
   return value == Value::float16 || value == Value::bfloat16 || value == Value::float32 || value == Value::float64;
 }
 bool is_signed(ScalarType dtype) {
   return dtype == ScalarType::Char || dtype == ScalarType::Short || dtype == ScalarType::Int || dtype == ScalarType::Long;
 }
+bool is_count(ScalarType dtype) { return is_float(value_of(dtype)) || is_signed(dtype); }
 void require_float(ScalarType dtype) { STD_TORCH_CHECK(is_float(value_of(dtype)), "dtype: must be a floating type"); }
 void require_integer(ScalarType dtype) {
   STD_TORCH_CHECK(!is_float(value_of(dtype)) && dtype != ScalarType::Bool, "dtype: must be an integer type");
@@ -127,14 +131,25 @@ void require_integer(ScalarType dtype) {
 
 // ---- Draws ----
 
+// work(begin, end) over parts of the positions [0, count), at the same time if there are more than `grain`.
+template <class Work>
+void in_parallel(int64_t count, int64_t grain, const Work& work) {
+  if (count > grain) {
+    torch::stable::parallel_for(0, count, grain, work);
+  } else if (count > 0) {
+    work(0, count);
+  }
+}
+
 // The work of a draw before its distribution is known: keys, shape, window and the result's memory.
 struct Plan {
   Draw draw;
   Tensor result{nullptr};
   Sizes shape;  // of the result: the batch of keys, then the window
 
-  // With `key_pairs` each element is a row of the two words of a key.
-  Plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, ScalarType dtype, bool key_pairs = false) {
+  // An element may be a row of numbers: the two words of a key, or a count for each of some categories.
+  Plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, ScalarType dtype,
+       std::optional<int64_t> row = std::nullopt) {
     const Keys keys = keys_of(key);
     draw.impl = impl_of(impl);
     draw.value = value_of(dtype);
@@ -143,18 +158,25 @@ struct Plan {
     shape.reserve(keys.batch.size() + size.size() + 1);
     shape = keys.batch;
     set_window(size, window);
-    if (key_pairs) shape.push_back(2);
+    if (row) shape.push_back(*row);
     result = empty(shape, dtype, key);
     draw.out = result.mutable_data_ptr();
   }
 
-  // A parameter that is a tensor: it broadcasts to the result's shape.
-  void broadcast(int index, const Tensor& tensor, ScalarType dtype, const char* name) {
+  // A parameter that is a tensor: it broadcasts to the result's shape, less the last axes that are `inner` to a draw's element.
+  void broadcast(int index, const Tensor& tensor, ScalarType dtype, const char* name, int64_t inner = 0) {
+    broadcast(draw.parameter[index], tensor, dtype, name, inner);
+  }
+  void broadcast(Parameter& parameter, const Tensor& tensor, ScalarType dtype, const char* name, int64_t inner = 0) {
     STD_TORCH_CHECK(tensor.scalar_type() == dtype, name, ": of another dtype than its operator takes");
     STD_TORCH_CHECK(tensor.is_cpu(), name, ": on another device than the key");
-    const int64_t axes = int64_t(shape.size()), missing = axes - tensor.dim();
+    const int64_t axes = int64_t(shape.size()) - inner, missing = axes - tensor.dim();
     STD_TORCH_CHECK(missing >= 0, name, ": has more dimensions than the draw");
-    Parameter& parameter = draw.parameter[index];
+    if (tensor.numel() == 1 && is_float(value_of(dtype)) && inner == 0) {
+      parameter.real = dtype == ScalarType::Double ? *static_cast<const double*>(tensor.const_data_ptr())
+                                                   : *static_cast<const float*>(tensor.const_data_ptr());
+      return;
+    }
     parameter.data = tensor.const_data_ptr();
     for (int64_t a = 0; a < axes; ++a) {
       const int64_t own = a < missing ? 1 : tensor.size(a - missing);
@@ -165,20 +187,20 @@ struct Plan {
 
   Tensor run(Distribution distribution) {
     draw.distribution = distribution;
-    STD_TORCH_CHECK(draw.impl != Impl::threefry2x32_original || kernels().draw_words(draw) <= 4294967294.0,
-                    "size: takes more than 2^32-2 words, which threefry2x32_original cannot address; use threefry2x32");
-    const int64_t positions = result_numel() == 0 ? 0 : kernels().draw_positions(draw);
-    const auto work = [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); };
-    if (positions <= kGrain) {
-      if (positions > 0) work(0, positions);
-    } else {
-      torch::stable::parallel_for(0, positions, kGrain, work);
-    }
+    check_words();
+    const int64_t positions = elements() == 0 ? 0 : kernels().draw_positions(draw);
+    in_parallel(positions, kGrain, [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); });
     return result;
   }
 
+  int64_t elements() const { return product(draw.key_count, draw.count); }
+
+  void check_words() const {
+    STD_TORCH_CHECK(draw.impl != Impl::threefry2x32_original || kernels().draw_words(draw) <= 4294967294.0,
+                    "size: takes more than 2^32-2 words, which threefry2x32_original cannot address; use threefry2x32");
+  }
+
  private:
-  int64_t result_numel() const { return product(draw.key_count, draw.count); }
 
   void set_window(const Sizes& size, const Window& window) {
     const size_t axes = size.size();
@@ -262,10 +284,9 @@ Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Window window
                       int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
-  const ScalarType type = dtype == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
   Plan plan(key, impl, size, window, dtype);
-  plan.broadcast(0, low, type, "minval");
-  plan.broadcast(1, high, type, "maxval");
+  plan.broadcast(0, low, computed_in(dtype), "minval");
+  plan.broadcast(1, high, computed_in(dtype), "maxval");
   return plan.run(Distribution::uniform);
 }
 
@@ -302,6 +323,151 @@ Tensor bernoulli_tensor(const Tensor& key, int64_t impl, Sizes size, Window wind
   return plan.run(high ? Distribution::bernoulli_high : Distribution::bernoulli);
 }
 
+// Distributions with one, two or three parameters of the type they are computed in.
+template <Distribution distribution>
+Tensor with_one(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
+  require_float(dtype);
+  Plan plan(key, impl, size, window, dtype);
+  plan.broadcast(0, first, computed_in(dtype), "first parameter");
+  return plan.run(distribution);
+}
+
+template <Distribution distribution>
+Tensor with_two(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, const Tensor& second,
+                int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
+  require_float(dtype);
+  Plan plan(key, impl, size, window, dtype);
+  plan.broadcast(0, first, computed_in(dtype), "first parameter");
+  plan.broadcast(1, second, computed_in(dtype), "second parameter");
+  return plan.run(distribution);
+}
+
+Tensor triangular(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& left, const Tensor& mode,
+                  const Tensor& right, int64_t dtype_code) {
+  const ScalarType dtype = dtype_of(dtype_code);
+  require_float(dtype);
+  Plan plan(key, impl, size, window, dtype);
+  plan.broadcast(0, left, computed_in(dtype), "left");
+  plan.broadcast(1, mode, computed_in(dtype), "mode");
+  plan.broadcast(2, right, computed_in(dtype), "right");
+  return plan.run(Distribution::triangular);
+}
+
+// ---- Counts ----
+
+Plan count_plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, int64_t dtype_code,
+                std::optional<int64_t> categories = std::nullopt) {
+  const ScalarType dtype = dtype_of(dtype_code);
+  STD_TORCH_CHECK(is_count(dtype), "dtype: must be a signed integer or floating type");
+  return Plan(key, impl, size, window, dtype, categories);
+}
+
+// p's type is that of the uniform.
+Tensor geometric(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& p, int64_t dtype_code) {
+  Plan plan = count_plan(key, impl, size, window, dtype_code);
+  plan.draw.wide = p.scalar_type() == ScalarType::Double;
+  plan.broadcast(0, p, plan.draw.wide ? ScalarType::Double : ScalarType::Float, "p");
+  return plan.run(Distribution::geometric);
+}
+
+Tensor poisson(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& rate, int64_t dtype_code) {
+  Plan plan = count_plan(key, impl, size, window, dtype_code);
+  plan.broadcast(0, rate, ScalarType::Double, "lam");
+  return plan.run(Distribution::poisson);
+}
+
+Tensor binomial(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& n, const Tensor& p,
+                int64_t dtype_code) {
+  Plan plan = count_plan(key, impl, size, window, dtype_code);
+  plan.broadcast(0, n, ScalarType::Double, "n");
+  plan.broadcast(1, p, ScalarType::Double, "p");
+  return plan.run(Distribution::binomial);
+}
+
+// n broadcasts over the rows; shares, which end with the axis of categories, over the rows and categories.
+Tensor multinomial(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& n, const Tensor& shares,
+                   int64_t dtype_code) {
+  STD_TORCH_CHECK(shares.dim() > 0, "shares: need an axis of categories");
+  const int64_t categories = shares.size(shares.dim() - 1);
+  Plan plan = count_plan(key, impl, size, window, dtype_code, categories);
+  plan.draw.distribution = Distribution::binomial;
+  plan.broadcast(0, n, ScalarType::Double, "n", 1);
+  Multinomial work = {plan.draw, categories, {}};
+  plan.broadcast(work.shares, shares, ScalarType::Double, "shares");
+  work.shares.data = shares.const_data_ptr();
+  if (categories > 0) {
+    in_parallel(plan.elements(), std::max<int64_t>(1, kGrain / 16 / categories),
+                [&](int64_t begin, int64_t end) { kernels().multinomial(work, begin, end); });
+  }
+  return plan.result;
+}
+
+// ---- Rows and slopes ----
+
+Value row_value(const Tensor& tensor, const char* name) {
+  const ScalarType dtype = tensor.scalar_type();
+  STD_TORCH_CHECK(dtype == ScalarType::Float || dtype == ScalarType::Double, name, ": must be float32 or float64");
+  STD_TORCH_CHECK(tensor.is_cpu() && tensor.is_contiguous(), name, ": must be contiguous, on the CPU");
+  return value_of(dtype);
+}
+
+Sizes sizes_of(const Tensor& tensor) {
+  Sizes sizes;
+  for (int64_t a = 0; a < tensor.dim(); ++a) sizes.push_back(tensor.size(a));
+  return sizes;
+}
+
+Tensor run_rows(Rows rows, const Tensor& in) {
+  STD_TORCH_CHECK(in.dim() > 0, "rows: need at least one axis");
+  rows.length = in.size(in.dim() - 1);
+  Tensor result = empty(sizes_of(in), in.scalar_type(), in);
+  rows.in = in.const_data_ptr();
+  rows.out = result.mutable_data_ptr();
+  if (rows.length > 0) {
+    in_parallel(in.numel() / rows.length, std::max<int64_t>(1, kGrain / rows.length),
+                [&](int64_t begin, int64_t end) { kernels().rows(rows, begin, end); });
+  }
+  return result;
+}
+
+Tensor softmax(const Tensor& logits) {
+  return run_rows({RowFunction::softmax, row_value(logits, "logits"), 0, nullptr, nullptr, nullptr, nullptr, nullptr}, logits);
+}
+
+Tensor shares(const Tensor& weights) {
+  return run_rows({RowFunction::shares, row_value(weights, "weights"), 0, nullptr, nullptr, nullptr, nullptr, nullptr}, weights);
+}
+
+// words: int32 for float32, int64 for float64, of which the first bit is the sign; exponentials and p: one a row.
+Tensor ball(const Tensor& log_gammas, const Tensor& words, const Tensor& exponentials, const Tensor& p) {
+  const Value value = row_value(log_gammas, "log_gammas");
+  STD_TORCH_CHECK(words.scalar_type() == (value == Value::float64 ? ScalarType::Long : ScalarType::Int),
+                  "words: must be signed integers as wide as log_gammas");
+  STD_TORCH_CHECK(words.is_cpu() && words.is_contiguous() && sizes_of(words) == sizes_of(log_gammas),
+                  "words: must be contiguous, on the CPU, of log_gammas' shape");
+  Sizes rows = sizes_of(log_gammas);
+  if (!rows.empty()) rows.pop_back();
+  for (const auto& [tensor, name] : {std::pair(exponentials, "exponentials"), std::pair(p, "p")}) {
+    STD_TORCH_CHECK(row_value(tensor, name) == value && sizes_of(tensor) == rows, name, ": must have one number a row");
+  }
+  return run_rows({RowFunction::ball, value, 0, nullptr, words.const_data_ptr(), exponentials.const_data_ptr(),
+                   p.const_data_ptr(), nullptr},
+                  log_gammas);
+}
+
+Tensor loggamma_slope(const Tensor& concentration, const Tensor& log_draw) {
+  const Value value = row_value(concentration, "concentration");
+  STD_TORCH_CHECK(row_value(log_draw, "log_draw") == value && sizes_of(log_draw) == sizes_of(concentration),
+                  "log_draw: must have concentration's dtype and shape");
+  Tensor result = empty(sizes_of(concentration), concentration.scalar_type(), concentration);
+  const GammaSlopes slopes = {value, concentration.const_data_ptr(), log_draw.const_data_ptr(), result.mutable_data_ptr()};
+  in_parallel(concentration.numel(), kGrain / 16,
+              [&](int64_t begin, int64_t end) { kernels().gamma_slopes(slopes, begin, end); });
+  return result;
+}
+
 // ---- Keys ----
 
 // Children 0..n-1: blocks of the partitionable layout, two 32-bit words in a row of the original.
@@ -310,7 +476,7 @@ Tensor split(const Tensor& key, int64_t impl, Sizes shape) {
   Sizes words = shape;
   words.push_back(2);
   if (original) return Plan(key, impl, words, std::nullopt, ScalarType::UInt32).run(Distribution::bits);
-  return Plan(key, impl, shape, std::nullopt, ScalarType::UInt32, true).run(Distribution::key_pair);
+  return Plan(key, impl, shape, std::nullopt, ScalarType::UInt32, 2).run(Distribution::key_pair);
 }
 
 int64_t broadcast_size(int64_t a, int64_t b) {
@@ -456,6 +622,36 @@ STABLE_TORCH_LIBRARY(torch_threefry, m) {
   m.def("bernoulli(Tensor key, int impl, SymInt[] size, SymInt[]? window, float p, bool high) -> Tensor");
   m.def("bernoulli.tensor(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor p, bool high) -> Tensor");
   m.def("rademacher(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("cauchy(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("maxwell(Tensor key, int impl, SymInt[] size, SymInt[]? window, int dtype) -> Tensor");
+  m.def("pareto(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor b, int dtype) -> Tensor");
+  m.def("rayleigh(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor scale, int dtype) -> Tensor");
+  m.def("lognormal(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor sigma, int dtype) -> Tensor");
+  m.def("wald(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor mean, int dtype) -> Tensor");
+  m.def("gamma(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor a, int dtype) -> Tensor");
+  m.def("loggamma(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor a, int dtype) -> Tensor");
+  m.def("chisquare(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor df, int dtype) -> Tensor");
+  m.def("t(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor df, int dtype) -> Tensor");
+  m.def("generalized_normal(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor p, int dtype) -> Tensor");
+  m.def("truncated_normal(Tensor key, int impl, SymInt[] size, SymInt[]? window, "
+        "Tensor lower, Tensor upper, int dtype) -> Tensor");
+  m.def("weibull_min(Tensor key, int impl, SymInt[] size, SymInt[]? window, "
+        "Tensor scale, Tensor concentration, int dtype) -> Tensor");
+  m.def("double_sided_maxwell(Tensor key, int impl, SymInt[] size, SymInt[]? window, "
+        "Tensor loc, Tensor scale, int dtype) -> Tensor");
+  m.def("beta(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor a, Tensor b, int dtype) -> Tensor");
+  m.def("f(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor dfnum, Tensor dfden, int dtype) -> Tensor");
+  m.def("triangular(Tensor key, int impl, SymInt[] size, SymInt[]? window, "
+        "Tensor left, Tensor mode, Tensor right, int dtype) -> Tensor");
+  m.def("geometric(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor p, int dtype) -> Tensor");
+  m.def("poisson(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor lam, int dtype) -> Tensor");
+  m.def("binomial(Tensor key, int impl, SymInt[] size, SymInt[]? window, Tensor n, Tensor p, int dtype) -> Tensor");
+  m.def("multinomial(Tensor key, int impl, SymInt[] size, SymInt[]? window, "
+        "Tensor n, Tensor shares, int dtype) -> Tensor");
+  m.def("softmax(Tensor logits) -> Tensor");
+  m.def("shares(Tensor weights) -> Tensor");
+  m.def("ball(Tensor log_gammas, Tensor words, Tensor exponentials, Tensor p) -> Tensor");
+  m.def("loggamma_slope(Tensor concentration, Tensor log_draw) -> Tensor");
   m.def("permutation(Tensor key, int impl, SymInt n, int dtype) -> Tensor");
 }
 
@@ -477,6 +673,31 @@ STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) {
   m.impl("bernoulli", TORCH_BOX(&bernoulli));
   m.impl("bernoulli.tensor", TORCH_BOX(&bernoulli_tensor));
   m.impl("rademacher", TORCH_BOX(&rademacher));
+  m.impl("cauchy", TORCH_BOX(&standard<Distribution::cauchy>));
+  m.impl("maxwell", TORCH_BOX(&standard<Distribution::maxwell>));
+  m.impl("pareto", TORCH_BOX(&with_one<Distribution::pareto>));
+  m.impl("rayleigh", TORCH_BOX(&with_one<Distribution::rayleigh>));
+  m.impl("lognormal", TORCH_BOX(&with_one<Distribution::lognormal>));
+  m.impl("wald", TORCH_BOX(&with_one<Distribution::wald>));
+  m.impl("gamma", TORCH_BOX(&with_one<Distribution::gamma>));
+  m.impl("loggamma", TORCH_BOX(&with_one<Distribution::loggamma>));
+  m.impl("chisquare", TORCH_BOX(&with_one<Distribution::chisquare>));
+  m.impl("t", TORCH_BOX(&with_one<Distribution::t>));
+  m.impl("generalized_normal", TORCH_BOX(&with_one<Distribution::generalized_normal>));
+  m.impl("truncated_normal", TORCH_BOX(&with_two<Distribution::truncated_normal>));
+  m.impl("weibull_min", TORCH_BOX(&with_two<Distribution::weibull_min>));
+  m.impl("double_sided_maxwell", TORCH_BOX(&with_two<Distribution::double_sided_maxwell>));
+  m.impl("beta", TORCH_BOX(&with_two<Distribution::beta>));
+  m.impl("f", TORCH_BOX(&with_two<Distribution::f>));
+  m.impl("triangular", TORCH_BOX(&triangular));
+  m.impl("geometric", TORCH_BOX(&geometric));
+  m.impl("poisson", TORCH_BOX(&poisson));
+  m.impl("binomial", TORCH_BOX(&binomial));
+  m.impl("multinomial", TORCH_BOX(&multinomial));
+  m.impl("softmax", TORCH_BOX(&softmax));
+  m.impl("shares", TORCH_BOX(&shares));
+  m.impl("ball", TORCH_BOX(&ball));
+  m.impl("loggamma_slope", TORCH_BOX(&loggamma_slope));
   m.impl("permutation", TORCH_BOX(&permutation));
 }
 

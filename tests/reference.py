@@ -3,7 +3,8 @@
 It is written from the definitions alone and shares nothing with the package, so that the two
 can be wrong only in different ways. Every function is pure: a key and an element's index in,
 that element out. `n` is always the number of elements of the whole draw, which only the
-original layout looks at. Floats are exact rationals until `encode` turns them into bits.
+original layout looks at. Floats are exact rationals until `encode` turns them into bits; where a
+logarithm comes in, they are mpmath's, with more digits than any type of torch has.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+import mpmath
 
 PARTITIONABLE = "threefry2x32"
 ORIGINAL = "threefry2x32_original"
@@ -285,3 +288,179 @@ def shuffled(key: Key, shape: Sequence[int], axis: int = 0) -> list[int]:
 def permutation(key: Key, n: int) -> list[int]:
     """jax.random.permutation(key, n)."""
     return shuffled(key, (n,))
+
+
+# --- the samplers with parameters, before any rounding: a word's numbers are exact, and so is what is made of them
+
+REALS = mpmath.mp.clone()
+REALS.dps = 40
+Real = mpmath.mpf
+
+
+def real(x: Fraction | float) -> Real:
+    x = Fraction(x)
+    return REALS.mpf(x.numerator) / x.denominator
+
+
+def normal(key: Key, i: int, n: int, dtype: str = "float64") -> Real:
+    """Element i of jax.random.normal."""
+    first = -1 + Fraction(1, 2 << FORMATS[dtype].mantissa)  # the number after -1
+    v = uniform(key, i, n, dtype, first, 1)
+    return REALS.sqrt(2) * REALS.erfinv(real(v))
+
+
+def exponential(key: Key, i: int, n: int, dtype: str = "float64") -> Real:
+    """Element i of jax.random.exponential."""
+    return -REALS.log(real(1 - unit(key, i, n, dtype)))
+
+
+def children(key: Key, n: int = 2) -> list[Key]:
+    return [split(key, i, n) for i in range(n)]
+
+
+def loggamma(key: Key, i: int, n: int, alpha: float, dtype: str = "float64") -> Real:
+    """Element i of jax.random.loggamma: Marsaglia and Tsang's method with a key for each element."""
+    own, boost = children(split(key, i, n))
+    d = real(alpha) + (1 if alpha < 1 else 0) - real(1) / 3
+    c = 1 / (3 * REALS.sqrt(d))
+    while True:
+        own, roots, test = children(own, 3)
+        v = REALS.mpf(-1)
+        while v <= 0:
+            roots, trial = children(roots)
+            x = normal(trial, 0, 1, dtype)
+            v = 1 + c * x
+        u = real(unit(test, 0, 1, dtype))
+        if u < 1 - real(Fraction(331, 10000)) * x**4 or u == 0:
+            break
+        if REALS.log(u) < x**2 / 2 + d * (1 - v**3 + 3 * REALS.log(v)):
+            break
+    log_boost = -exponential(boost, 0, 1, dtype) / real(alpha) if alpha < 1 else 0
+    return REALS.log(d) + 3 * REALS.log(v) + log_boost
+
+
+def wald(key: Key, i: int, n: int, mean: float) -> Real:
+    """Element i of jax.random.wald in float64, without its cancellation."""
+    first, second = children(key)
+    y = normal(first, i, n) ** 2
+    m = real(mean)
+    x = m + m**2 * y / 2 - m / 2 * REALS.sqrt(4 * m * y + m**2 * y**2)
+    return x if real(unit(second, i, n, "float64")) <= m / (m + x) else m**2 / x
+
+
+def normal_cdf(x: float) -> Real:
+    """With all digits in the lower tail."""
+    if math.isinf(x):
+        return REALS.mpf(x > 0)
+    return REALS.erfc(-real(x) / REALS.sqrt(2)) / 2
+
+
+def truncated_normal_error(key: Key, i: int, n: int, lower: float, upper: float, x: float) -> Real:
+    """How far x is from element i of truncated_normal in float64, by Newton's step from x. In the upper tail,
+    mirrored, so that no digits are lost."""
+    u = real(unit(key, i, n, "float64"))
+    if lower > 0:
+        lower, upper, x, u = -upper, -lower, -x, 1 - u
+    low, high = normal_cdf(lower), normal_cdf(upper)
+    density = REALS.exp(-(real(x) ** 2) / 2) / REALS.sqrt(2 * REALS.pi)
+    return abs(normal_cdf(x) - (low + u * (high - low))) / density
+
+
+def geometric(key: Key, i: int, n: int, p: float, dtype: str = "float32") -> int:
+    """Element i of jax.random.geometric, u = 0 standing for 1."""
+    u = unit(key, i, n, dtype)
+    if p == 1 or u == 0:
+        return 1
+    return int(REALS.floor(REALS.log(real(u)) / REALS.log(1 - real(p)))) + 1
+
+
+def poisson_of_small_rate(key: Key, i: int, n: int, rate: float) -> int:
+    """Element i of jax.random.poisson for a rate below 10."""
+    count, log_product = -1, REALS.mpf(0)
+    while log_product > -real(rate):
+        key, sub = children(key)
+        u = unit(sub, i, n, "float32")
+        log_product += REALS.log(real(u)) if u else -REALS.inf
+        count += 1
+    return count
+
+
+def own_uniform(key: Key, i: int, w: int) -> Fraction:
+    """Uniform number w of the package's own stream for element i, which is the same in both layouts."""
+    root = Key(*block(key, 2**64 - 1))
+    return unit(Key(*block(root, i)), w, 0, "float64")
+
+
+def candidate(u: Real, us: Real, a: Real, b: Real, centre: float) -> int:
+    """A count from the table mountain hat. In float64, whose steps are wide beyond 2^51: but each count has a unit of
+    the real line there too."""
+    return math.floor((2 * float(a) / float(us) + float(b)) * float(u) + centre) if us else -1
+
+
+def log_factorial(k: int) -> Real:
+    return REALS.loggamma(k + 1)
+
+
+def poisson_of_large_rate(key: Key, i: int, rate: float) -> int:
+    """Element i of the package's poisson for a rate of 10 or more: Hormann's PTRS (1993)."""
+    lam = real(rate)
+    b = real(0.931) + real(2.53) * REALS.sqrt(lam)
+    a = real(-0.059) + real(0.02483) * b
+    inverse_alpha = real(1.1239) + real(1.1328) / (b - real(3.4))
+    quick = real(0.9277) - real(3.6224) / (b - 2)
+    for t in range(10_000):
+        u, v = real(own_uniform(key, i, 2 * t)) - 0.5, real(own_uniform(key, i, 2 * t + 1))
+        us = 0.5 - abs(u)
+        k = candidate(u, us, a, b, rate + 0.43)
+        if us >= real(0.07) and v <= quick:
+            return k
+        if k < 0 or (us < real(0.013) and v > us):
+            continue
+        if REALS.log(v * inverse_alpha / (a / us**2 + b)) <= k * REALS.log(lam) - lam - log_factorial(k):
+            return k
+    raise AssertionError("never accepted")
+
+
+def binomial(key: Key, i: int, n: int, p: float) -> int:
+    """Element i of the package's binomial; the rarer outcome is counted."""
+    if p > 0.5:
+        return n - binomial(key, i, n, 1 - p)
+    q = 1 - real(p)
+    if n * p < 10:
+        rest, k, term = real(own_uniform(key, i, 0)), 0, q**n
+        while k < n and rest >= term:
+            rest, k, term = rest - term, k + 1, term * (n - k) / (k + 1) * real(p) / q
+        return k
+    return binomial_by_rejection(key, i, n, p)
+
+
+def binomial_by_rejection(key: Key, i: int, n: int, p: float) -> int:
+    """Hormann's BTRS (1993)."""
+    q = 1 - real(p)
+    deviation = REALS.sqrt(n * real(p) * q)
+    b = real(1.15) + real(2.53) * deviation
+    a = real(-0.0873) + real(0.0248) * b + real(0.01) * real(p)
+    alpha, quick = (real(2.83) + real(5.1) / b) * deviation, real(0.92) - real(4.2) / b
+
+    def log_shape(k: int) -> Real:
+        return k * REALS.log(real(p) / q) - log_factorial(k) - log_factorial(n - k)
+
+    at_mode = log_shape(int(REALS.floor((n + 1) * real(p))))
+    for t in range(10_000):
+        u, v = real(own_uniform(key, i, 2 * t)) - 0.5, real(own_uniform(key, i, 2 * t + 1))
+        us = 0.5 - abs(u)
+        k = candidate(u, us, a, b, n * p + 0.5)
+        if us >= real(0.07) and v <= quick:
+            return k
+        if 0 <= k <= n and REALS.log(v * alpha / (a / us**2 + b)) <= log_shape(k) - at_mode:
+            return k
+    raise AssertionError("never accepted")
+
+
+def multinomial(key: Key, i: int, n: int, weights: Sequence[float]) -> list[int]:
+    """Row i of the package's multinomial: one category after the other takes its part of those left."""
+    counts = []
+    for j, weight in enumerate(weights):
+        share = float(Fraction(weight) / sum(map(Fraction, weights[j:]))) if weight else 0.0
+        counts.append(binomial(split(key, j, len(weights)), i, n - sum(counts), share))
+    return counts

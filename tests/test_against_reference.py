@@ -278,3 +278,164 @@ def test_shuffle_along_an_axis(axis: int, impl: str) -> None:
     expected = reference.shuffled(model, x.shape, axis)
     assert random.shuffle(key, x, axis).flatten().tolist() == expected
     assert random.permutation(key, x, axis, independent=True).flatten().tolist() == expected
+
+
+# --- samplers with parameters
+
+
+def somewhere(impl: str) -> list[tuple[int, int]]:
+    """Sizes of draws, and where to look at them: at the beginning and far away."""
+    n, starts = FAR[impl]
+    if impl == reference.ORIGINAL:
+        n //= 2
+        starts = (0, n // 2 - 3, n - 4)
+    return [(30, 0), (n, starts[-1]), (n, starts[1])]
+
+
+@each_impl
+@pytest.mark.parametrize("alpha", [1e-3, 0.3, 0.999, 1.0, 1.7, 25.0, 1e4])
+def test_loggamma(alpha: float, impl: str) -> None:
+    key, model = both(93, impl)
+    for n, start in somewhere(impl):
+        window = [(start, start + 4 if start else 30)]
+        indices = range(*window[0])
+        exact = [float(reference.loggamma(model, i, n, alpha)) for i in indices]
+        draw = random.loggamma(key, alpha, (n,), torch.float64, window=window)
+        assert draw.tolist() == pytest.approx(exact, rel=1e-12, abs=1e-12)
+        if alpha >= 0.3:
+            gamma = random.gamma(key, alpha, (n,), torch.float64, window=window)
+            assert gamma.tolist() == pytest.approx(np.exp(exact), rel=1e-11)
+        short = float(torch.tensor(alpha))
+        exact = [float(reference.loggamma(model, i, n, short, "float32")) for i in indices]
+        draw = random.loggamma(key, alpha, (n,), window=window)
+        assert draw.tolist() == pytest.approx(exact, rel=3e-6, abs=3e-6)
+
+
+@each_impl
+def test_loggamma_of_rejected_candidates(impl: str) -> None:
+    """All of a draw whose candidates are rejected often, at either of the two tests."""
+    key, model = both(94, impl)
+    exact = [float(reference.loggamma(model, i, 700, 1.0)) for i in range(700)]
+    assert random.loggamma(key, 1.0, (700,), torch.float64).tolist() == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+@each_impl
+@pytest.mark.parametrize("mean", [1e-3, 1.0, 1e3, 1e5, 1e8])
+def test_wald(mean: float, impl: str) -> None:
+    key, model = both(95, impl)
+    draw = random.wald(key, mean, (50,), torch.float64)
+    assert draw.tolist() == pytest.approx([float(reference.wald(model, i, 50, mean)) for i in range(50)], rel=1e-12)
+
+
+@each_impl
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        (5.5, 1e6),
+        (5.5, math.inf),
+        (30.0, 31.0),
+        (1.5, 1.6),
+        (1.01, 8.0),
+        (-math.inf, -6.0),
+        (-40.0, -3.0),
+        (-31.0, -30.0),
+    ],
+    ids=str,
+)
+def test_truncated_normal_in_the_tails(lower: float, upper: float, impl: str) -> None:
+    key, model = both(96, impl)
+    draw = random.truncated_normal(key, lower, upper, (50,), torch.float64).tolist()
+    errors = [float(reference.truncated_normal_error(model, i, 50, lower, upper, x)) for i, x in enumerate(draw)]
+    assert max(error / abs(x) for error, x in zip(errors, draw)) < 1e-14
+
+
+@each_impl
+@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 1.0), (-2.0, 0.5), (0.9, 1.1), (0.99, 3.0)], ids=str)
+def test_truncated_normal_in_the_middle(lower: float, upper: float, impl: str) -> None:
+    key, model = both(97, impl)
+    draw = random.truncated_normal(key, lower, upper, (50,), torch.float64).tolist()
+    errors = [float(reference.truncated_normal_error(model, i, 50, lower, upper, x)) for i, x in enumerate(draw)]
+    assert max(errors) < 1e-13
+
+
+@each_impl
+@pytest.mark.parametrize("p", [1e-7, 1e-3, 0.3, 0.5, 0.9, 1.0])
+def test_geometric(p: float, impl: str) -> None:
+    key, model = both(98, impl)
+    for n, start in somewhere(impl):
+        window = [(start, start + 4 if start else 30)]
+        if p > 1e-6:  # float32 holds the counts
+            short = float(torch.tensor(p))
+            draw = random.geometric(key, p, (n,), torch.int64, window=window)
+            assert draw.tolist() == [reference.geometric(model, i, n, short) for i in range(*window[0])]
+        wide = torch.tensor(p, dtype=torch.float64)
+        draw = random.geometric(key, wide, (n,), torch.int64, window=window)
+        assert draw.tolist() == [reference.geometric(model, i, n, p, "float64") for i in range(*window[0])]
+
+
+@each_impl
+@pytest.mark.parametrize("rate", [0.01, 1.0, 4.5, 9.99])
+def test_poisson_of_a_small_rate(rate: float, impl: str) -> None:
+    key, model = both(99, impl)
+    short = float(torch.tensor(rate))
+    for n, start in somewhere(impl):
+        window = [(start, start + 4 if start else 30)]
+        draw = random.poisson(key, rate, (n,), window=window)
+        assert draw.tolist() == [reference.poisson_of_small_rate(model, i, n, short) for i in range(*window[0])]
+
+
+@each_impl
+@pytest.mark.parametrize("rate", [10.0, 11.5, 30.0, 1e3, 1e6, 1e12])
+def test_poisson_of_a_large_rate(rate: float, impl: str) -> None:
+    key, model = both(100, impl)
+    for n, start in [*somewhere(impl), (700, 513)]:
+        window = [(start, start + 4 if start else min(n, 30))]
+        draw = random.poisson(key, rate, (n,), torch.int64, window=window)
+        assert draw.tolist() == [reference.poisson_of_large_rate(model, i, rate) for i in range(*window[0])]
+
+
+@each_impl
+def test_poisson_of_rates_of_both_kinds(impl: str) -> None:
+    key, model = both(101, impl)
+    rates = [0.5, 20.0, 1e5, 9.0, 0.0]
+    draw = random.poisson(key, torch.tensor(rates), (120, 5), torch.int64)
+    for i, count in enumerate(draw.flatten().tolist()):
+        rate = rates[i % 5]
+        if rate >= 10:
+            assert count == reference.poisson_of_large_rate(model, i, rate)
+        elif i < 200:
+            assert count == (reference.poisson_of_small_rate(model, i, 600, rate) if rate else 0)
+
+
+@each_impl
+@pytest.mark.parametrize(
+    ("trials", "p"),
+    [(1, 0.3), (9, 0.5), (30, 0.33), (100, 0.95), (10**9, 5e-9), (2**53, 1e-15), (20, 0.5), (100, 0.3), (100, 0.85)]
+    + [(10**6, 0.1), (10**9, 0.5), (10**15, 0.4), (2**53, 0.5)],
+    ids=str,
+)
+def test_binomial(trials: int, p: float, impl: str) -> None:
+    key, model = both(102, impl)
+    for n, start in [*somewhere(impl), (700, 513)]:
+        window = [(start, start + 4 if start else min(n, 30))]
+        draw = random.binomial(key, trials, p, (n,), torch.int64, window=window)
+        assert draw.tolist() == [reference.binomial(model, i, trials, p) for i in range(*window[0])]
+
+
+@each_impl
+def test_binomial_of_parameters_of_both_kinds(impl: str) -> None:
+    key, model = both(103, impl)
+    n, p = [3, 40, 1000, 10**6, 0], [0.25, 0.5, 0.001, 0.75, 0.5]
+    draw = random.binomial(key, torch.tensor(n), torch.tensor(p, dtype=torch.float64), (120, 5), torch.int64)
+    assert draw.flatten().tolist() == [reference.binomial(model, i, n[i % 5], p[i % 5]) for i in range(600)]
+
+
+@each_impl
+@pytest.mark.parametrize("weights", [(0.2, 0.5, 0.3), (5.0, 0.0, 1.0, 4.0), (1e-9, 1.0)], ids=str)
+def test_multinomial(weights: tuple[float, ...], impl: str) -> None:
+    key, model = both(104, impl)
+    for trials in (7, 300, 10**10):
+        draw = random.multinomial(
+            key, trials, torch.tensor(weights, dtype=torch.float64), shape=(40, len(weights)), dtype=torch.int64
+        )
+        assert draw.tolist() == [reference.multinomial(model, i, trials, weights) for i in range(40)]

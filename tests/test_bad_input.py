@@ -30,6 +30,56 @@ ELEMENTWISE: dict[str, Callable[..., torch.Tensor]] = {
     "rademacher": random.rademacher,
     "randint": lambda key, shape=(), **kw: random.randint(key, shape, 0, 10, **kw),
     "bernoulli": lambda key, shape=(), **kw: random.bernoulli(key, 0.5, shape, **kw),
+    "cauchy": lambda key, shape=(), **kw: random.cauchy(key, shape, **kw),
+    "maxwell": lambda key, shape=(), **kw: random.maxwell(key, shape, **kw),
+}
+# The samplers with parameters: their names, each with a number that is allowed.
+PARAMETERS: dict[str, dict[str, float]] = {
+    "double_sided_maxwell": {"loc": 1.0, "scale": 0.5},
+    "truncated_normal": {"lower": -1.0, "upper": 2.0},
+    "gamma": {"a": 2.5},
+    "loggamma": {"a": 2.5},
+    "beta": {"a": 2.0, "b": 0.5},
+    "chisquare": {"df": 3.0},
+    "f": {"dfnum": 3.0, "dfden": 7.0},
+    "t": {"df": 4.0},
+    "pareto": {"b": 3.0},
+    "rayleigh": {"scale": 2.0},
+    "wald": {"mean": 2.0},
+    "weibull_min": {"scale": 2.0, "concentration": 1.5},
+    "lognormal": {"sigma": 0.5},
+    "triangular": {"left": -1.0, "mode": 0.5, "right": 2.0},
+    "generalized_normal": {"p": 3.0},
+    "geometric": {"p": 0.3},
+    "poisson": {"lam": 20.0},
+    "binomial": {"n": 40, "p": 0.4},
+}
+COUNTS = ("geometric", "poisson", "binomial")
+
+
+def with_parameters(name: str) -> Callable[..., torch.Tensor]:
+    """A sampler with the parameters above, but for those that are given."""
+
+    def draw(key: Any, shape: Any = (), **kw: Any) -> torch.Tensor:
+        sampler: Callable[..., torch.Tensor] = getattr(random, name)
+        return sampler(key, **{**PARAMETERS[name], **kw}, shape=shape)
+
+    return draw
+
+
+ELEMENTWISE.update({name: with_parameters(name) for name in PARAMETERS})
+ROWS: dict[str, Callable[..., torch.Tensor]] = {
+    "dirichlet": lambda key, shape=(), **kw: random.dirichlet(key, torch.tensor([1.0, 2.0, 3.0]), shape, **kw),
+    "ball": lambda key, shape=(), **kw: random.ball(key, 3, 2, shape, **kw),
+    "multinomial": lambda key, shape=(), **kw: random.multinomial(
+        key, 10, torch.tensor([0.2, 0.3, 0.5]), shape=(*shape, 3), **kw
+    ),
+}
+MATRICES: dict[str, Callable[..., torch.Tensor]] = {
+    "multivariate_normal": lambda key, shape=(), **kw: random.multivariate_normal(
+        key, torch.zeros(2), torch.eye(2), shape, **kw
+    ),
+    "orthogonal": lambda key, shape=(), **kw: random.orthogonal(key, 2, shape, **kw),
 }
 SELECTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "permutation": lambda key: random.permutation(key, 5),
@@ -125,9 +175,9 @@ def test_key_data_that_is_no_tensor(data: Any) -> None:
 
 
 @pytest.mark.parametrize("key", [uint32(0, 1), None, 0, (0, 1)], ids=["tensor", "None", "int", "tuple"])
-@pytest.mark.parametrize("name", [*ELEMENTWISE, *SELECTIONS, *KEY_FUNCTIONS])
+@pytest.mark.parametrize("name", [*ELEMENTWISE, *ROWS, *MATRICES, *SELECTIONS, *KEY_FUNCTIONS])
 def test_something_else_than_a_key(name: str, key: Any) -> None:
-    call = {**ELEMENTWISE, **SELECTIONS, **KEY_FUNCTIONS}[name]
+    call = {**ELEMENTWISE, **ROWS, **MATRICES, **SELECTIONS, **KEY_FUNCTIONS}[name]
     refuses(TypeError, lambda: call(key), "key", value(key), "Key")
 
 
@@ -188,8 +238,9 @@ def test_more_elements_than_there_are_counters(name: str, shape: tuple[int, ...]
     refuses(ValueError, lambda: ELEMENTWISE[name](KEY, shape), "shape", str(shape[0]))
 
 
-@each_sampler
+@pytest.mark.parametrize("name", [name for name in ELEMENTWISE if name != "binomial"])
 def test_more_words_than_the_original_layout_has(name: str) -> None:
+    """Binomial draws take their words from streams that do not end there."""
     shape = (2**16, 2**16)
     refuses(ValueError, lambda: ELEMENTWISE[name](ORIGINAL, shape), "shape", str(2**16), "use threefry2x32")
 
@@ -229,6 +280,10 @@ WRONG_DTYPES = {
     "logistic": (torch.int32, torch.complex64),
     "rademacher": (torch.bool,),
     "randint": (torch.float32, torch.bool, torch.complex64),
+    "cauchy": (torch.int32, torch.complex64),
+    "maxwell": (torch.int32, torch.complex64),
+    **{name: (torch.int32, torch.complex64, torch.bool) for name in PARAMETERS if name not in COUNTS},
+    **{name: (torch.uint8, torch.uint32, torch.complex64, torch.bool) for name in COUNTS},
 }
 
 
@@ -566,8 +621,16 @@ def test_choice_without_replacement_needs_enough_positive_probabilities() -> Non
     assert sorted(random.choice(KEY, 3, (2,), False, [0.5, 0.0, 0.5]).tolist()) == [0, 2]
 
 
+def test_choice_refuses_weights_that_are_no_probabilities() -> None:
+    for bad in (math.nan, -1.0):
+        for make in (list, torch.tensor):
+            refuses(ValueError, lambda: random.choice(KEY, 3, (50,), p=make([1.0, bad, 1.0])), "p", "negative")
+
+
 def test_choice_stays_in_range_whatever_the_weights() -> None:
-    drawn = random.choice(KEY, 3, (50,), p=torch.tensor([1.0, math.nan, 1.0]))
+    """Where they are not looked into."""
+    weights = torch.tensor([[1.0, math.nan, 1.0]])
+    drawn = torch.vmap(lambda p: random.choice(KEY, 3, (50,), p=p))(weights)
     assert 0 <= int(drawn.min()) and int(drawn.max()) <= 2
 
 
@@ -623,3 +686,383 @@ def test_operators_check_their_tensors() -> None:
             call()
     with pytest.raises(ValueError, match="device"):
         ops.fold_in(data, 0, torch.zeros(3, dtype=torch.int64, device="meta"))
+
+
+# --- samplers with parameters
+
+EACH_PARAMETER = [(name, parameter) for name in PARAMETERS for parameter in PARAMETERS[name]]
+each_parameter = pytest.mark.parametrize(("name", "parameter"), EACH_PARAMETER)
+INF, NAN = math.inf, math.nan
+
+# What each parameter must not be, and what it may be just beside that.
+BAD: dict[tuple[str, str], tuple[float, ...]] = {
+    ("double_sided_maxwell", "loc"): (NAN, INF),
+    ("double_sided_maxwell", "scale"): (NAN, INF),
+    ("truncated_normal", "lower"): (2.0, 3.0, INF, NAN),
+    ("truncated_normal", "upper"): (-1.0, -1.5, -INF, NAN),
+    ("gamma", "a"): (-1e-6, -1.0, NAN, INF, -INF),
+    ("loggamma", "a"): (-1e-6, -1.0, NAN, INF, -INF),
+    ("pareto", "b"): (0.0, -1.0, NAN, INF),
+    ("rayleigh", "scale"): (-1e-6, -1.0, NAN, INF),
+    ("weibull_min", "scale"): (-1e-6, NAN, INF),
+    ("lognormal", "sigma"): (NAN, INF, -INF),
+    ("triangular", "left"): (0.6, 3.0, NAN, -INF),
+    ("triangular", "mode"): (-1.1, 2.1, NAN, INF),
+    ("triangular", "right"): (0.4, -2.0, NAN, INF),
+    ("geometric", "p"): (0.0, -0.1, 1.1, NAN, INF),
+    ("poisson", "lam"): (-1e-6, -5.0, NAN, -INF),
+    ("binomial", "n"): (-1, -1.0, NAN, INF, 2.0**53 + 2),
+    ("binomial", "p"): (-0.1, 1.1, NAN, INF),
+}
+BAD.update({key: (0.0, -1.0, NAN, INF, -INF) for key in EACH_PARAMETER if key not in BAD})
+GOOD: dict[tuple[str, str], tuple[float, ...]] = {
+    ("truncated_normal", "lower"): (-INF, 1.9),
+    ("truncated_normal", "upper"): (INF, -0.9),
+    ("gamma", "a"): (0.0, 0, 1e-30, 1e30),
+    ("loggamma", "a"): (1e-30, 1e30),
+    ("rayleigh", "scale"): (0.0, 0),
+    ("weibull_min", "scale"): (0.0, 0),
+    ("lognormal", "sigma"): (0.0, -0.5),
+    ("triangular", "left"): (0.5,),
+    ("triangular", "mode"): (-1.0, 2.0, 2),
+    ("triangular", "right"): (0.5,),
+    ("geometric", "p"): (1.0, 1, 1e-9),
+    ("poisson", "lam"): (0.0, 0, INF, 1e30),
+    ("binomial", "n"): (0, 2**53, 2.0**53),
+    ("binomial", "p"): (0, 1, 0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize(("name", "parameter", "wrong"), [(*key, x) for key in BAD for x in BAD[key]], ids=str)
+def test_number_outside_of_the_domain(name: str, parameter: str, wrong: float) -> None:
+    draw = ELEMENTWISE[name]
+    refuses(ValueError, lambda: draw(KEY, (3,), **{parameter: wrong}), parameter, repr(wrong))
+    refuses(ValueError, lambda: draw(KEYS, (3,), **{parameter: wrong}, window=((1, 1),)), parameter, repr(wrong))
+
+
+@pytest.mark.parametrize(("name", "parameter", "edge"), [(*key, x) for key in GOOD for x in GOOD[key]], ids=str)
+def test_number_at_the_edge_of_the_domain(name: str, parameter: str, edge: float) -> None:
+    drawn = ELEMENTWISE[name](KEY, (99,), **{parameter: edge})
+    assert drawn.shape == (99,) and not bool(drawn.isnan().any())
+    assert name not in COUNTS or bool((drawn >= 0).all())
+    exact = torch.float64 if name in ("poisson", "binomial") else torch.float32
+    assert torch.equal(drawn, ELEMENTWISE[name](KEY, (99,), **{parameter: torch.tensor(edge, dtype=exact)}))
+
+
+def test_numbers_that_give_a_sure_result() -> None:
+    for name, parameters, result in (
+        ("gamma", {"a": 0}, 0),
+        ("loggamma", {"a": 0}, -INF),
+        ("rayleigh", {"scale": 0}, 0),
+        ("weibull_min", {"scale": 0}, 0),
+        ("lognormal", {"sigma": 0}, 1),
+        ("geometric", {"p": 1}, 1),
+        ("poisson", {"lam": 0}, 0),
+        ("poisson", {"lam": INF}, 2**31 - 1),
+        ("binomial", {"n": 0}, 0),
+        ("binomial", {"p": 0}, 0),
+        ("binomial", {"p": 1}, 40),
+    ):
+        assert bool((ELEMENTWISE[name](KEY, (999,), **parameters) == result).all()), (name, parameters)
+
+
+@each_parameter
+@pytest.mark.parametrize("wrong", ["1", [1.0], (1,), None, 1j, {}], ids=str)
+def test_parameter_of_wrong_type(name: str, parameter: str, wrong: Any) -> None:
+    refuses(TypeError, lambda: ELEMENTWISE[name](KEY, (3,), **{parameter: wrong}), parameter, value(wrong))
+
+
+@each_parameter
+@pytest.mark.parametrize("dtype", [torch.bool, torch.complex64])
+def test_parameter_of_wrong_dtype(name: str, parameter: str, dtype: torch.dtype) -> None:
+    wrong = torch.ones(3, dtype=dtype)
+    refuses(TypeError, lambda: ELEMENTWISE[name](KEY, (3,), **{parameter: wrong}), parameter, dtype_name(dtype))
+
+
+@each_parameter
+@pytest.mark.parametrize("wrong", [10**400, -(10**400)], ids=["large", "small"])
+def test_parameter_that_no_float_holds(name: str, parameter: str, wrong: int) -> None:
+    refuses(ValueError, lambda: ELEMENTWISE[name](KEY, (3,), **{parameter: wrong}), parameter)
+
+
+@pytest.mark.parametrize(("name", "parameter"), [key for key in EACH_PARAMETER if key[0] != "double_sided_maxwell"])
+def test_parameter_that_does_not_broadcast(name: str, parameter: str) -> None:
+    draw, number = ELEMENTWISE[name], PARAMETERS[name][parameter]
+    for shape in ((4,), (5, 2, 3), (2, 1, 3), (2, 2)):
+        wrong = torch.full(shape, number)
+        refuses(
+            ValueError,
+            lambda shape=shape, wrong=wrong: draw(KEY, (2, 3), **{parameter: wrong}),
+            parameter,
+            size(*shape),
+            size(2, 3),
+        )
+    refuses(ValueError, lambda: draw(KEYS, (2, 3), **{parameter: torch.full((2, 2, 3), number)}), parameter)
+    for shape in ((), (1,), (3,), (2, 1), (1, 3)):
+        assert draw(KEY, (2, 3), **{parameter: torch.full(shape, number)}).shape == (2, 3)
+    assert draw(KEYS, (2, 3), **{parameter: torch.full((3, 1, 3), number)}).shape == (3, 2, 3)
+
+
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if len(PARAMETERS[name]) > 1])
+def test_parameters_that_do_not_broadcast_against_each_other(name: str) -> None:
+    first, second = list(PARAMETERS[name])[:2]
+    wrong = {first: torch.full((4,), PARAMETERS[name][first]), second: torch.full((3,), PARAMETERS[name][second])}
+    for shape in (None,) if name not in ("weibull_min", "double_sided_maxwell") else ((),):
+        refuses(
+            ValueError, lambda shape=shape, wrong=wrong: ELEMENTWISE[name](KEY, shape, **wrong), first, size(4), size(3)
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if name != "double_sided_maxwell"])
+def test_no_shape_is_that_of_the_parameters(name: str) -> None:
+    """A draw of its own for each."""
+    shape = () if name in ("weibull_min", "generalized_normal") else None
+    draw, parameters = ELEMENTWISE[name], PARAMETERS[name]
+    assert draw(KEY, shape).shape == ()
+    if name == "generalized_normal":
+        return
+    first = next(iter(parameters))
+    for shapes in ((1,), (2, 3), (0,), (4, 1)):
+        assert draw(KEY, shape, **{first: torch.full(shapes, parameters[first])}).shape == shapes
+    last = list(parameters)[-1]
+    if last != first:
+        both = {first: torch.full((4, 1), parameters[first]), last: torch.full((3,), parameters[last])}
+        assert draw(KEY, shape, **both).shape == (4, 3)
+        assert torch.equal(draw(KEY, shape, **both), draw(KEY, (4, 3)))
+    assert torch.equal(draw(KEY, shape, **{first: torch.full((9,), parameters[first])}), draw(KEY, (9,)))
+    assert draw(KEYS, shape, **{first: torch.full((5,), parameters[first])}).shape == (3, 5)
+
+
+def test_shape_of_a_double_sided_maxwell() -> None:
+    """The parameters' shape comes after the one that is asked for."""
+    draw = ELEMENTWISE["double_sided_maxwell"]
+    assert draw(KEY).shape == () and draw(KEY, (5,)).shape == (5,)
+    assert draw(KEY, loc=torch.zeros(4)).shape == (4,)
+    assert draw(KEY, (5,), loc=torch.zeros(4)).shape == (5, 4)
+    assert draw(KEYS, (5,), loc=torch.zeros(2, 1), scale=torch.ones(4)).shape == (3, 5, 2, 4)
+
+
+def is_refused(drawn: torch.Tensor) -> torch.Tensor:
+    return drawn.isnan() if drawn.is_floating_point() else drawn == -1
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "threefry2x32_original"])
+@each_parameter
+def test_tensor_outside_of_the_domain(name: str, parameter: str, impl: str) -> None:
+    """NaN, or -1, there and nowhere else; the other elements are not touched."""
+    key, number, bad = random.key(0, impl=impl), PARAMETERS[name][parameter], BAD[name, parameter]
+    dtypes: list[torch.dtype] = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+    if name in COUNTS:
+        dtypes += [torch.int8, torch.int16, torch.int32, torch.int64]
+    values = torch.full((40,), float(number), dtype=torch.float64)
+    places = torch.arange(1, 40, 3)[: 2 * len(bad)]
+    values[places] = torch.tensor(bad, dtype=torch.float64).repeat(2)
+    for dtype in dtypes:
+        if name == "double_sided_maxwell":
+            drawn = ELEMENTWISE[name](key, **{parameter: values}, dtype=dtype)
+            assert not bool(drawn[places].isfinite().any())
+        else:
+            drawn = ELEMENTWISE[name](key, (40,), **{parameter: values}, dtype=dtype)
+            assert torch.equal(is_refused(drawn).nonzero().flatten(), places)
+        fine = torch.ones(40, dtype=torch.bool)
+        fine[places] = False
+        whole = ELEMENTWISE[name](key, (40,), dtype=dtype, **wide_chance(name, dtype))
+        assert torch.equal(drawn[fine], whole[fine])
+
+
+def wide_chance(name: str, dtype: torch.dtype) -> dict[str, Any]:
+    """A float64 tensor as geometric's chance takes float64 uniforms."""
+    return {"p": torch.tensor(PARAMETERS[name]["p"], dtype=torch.float64)} if name == "geometric" else {}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_integers_as_parameters(name: str) -> None:
+    """In tensors too."""
+    whole = {"truncated_normal": (-1, 2), "triangular": (-1, 0, 2), "geometric": (1,), "binomial": (40, 1)}
+    parameters = dict(zip(PARAMETERS[name], whole.get(name, (2, 3, 4))))
+    floats = ELEMENTWISE[name](KEY, (50,), **{p: float(x) for p, x in parameters.items()})
+    assert torch.equal(ELEMENTWISE[name](KEY, (50,), **parameters), floats)
+    for dtype in (torch.int64, torch.int8, torch.float16):
+        tensors = {p: torch.tensor(x, dtype=dtype) for p, x in parameters.items()}
+        assert torch.equal(ELEMENTWISE[name](KEY, (50,), **tensors), floats)
+
+
+def test_mean_is_an_older_name_of_the_probability() -> None:
+    for p in (0.3, torch.tensor([0.2, 0.9])):
+        for mode in ("low", "high"):
+            assert torch.equal(random.bernoulli(KEY, mean=p, mode=mode), random.bernoulli(KEY, p, mode=mode))
+    assert torch.equal(random.bernoulli(KEY, shape=(99,), mean=0.3), random.bernoulli(KEY, 0.3, (99,)))
+    refuses(TypeError, lambda: random.bernoulli(KEY, 0.3, (3,), mean=0.3), "mean", "0.3")
+    refuses(TypeError, lambda: random.bernoulli(KEY, torch.ones(3), mean=0.3), "mean", "0.3")
+    with pytest.raises(ValueError, match=r"1\.5.*|.*\[0, 1\]"):
+        random.bernoulli(KEY, mean=1.5)
+
+
+ELEMENT_KEYS = ("gamma", "loggamma", "beta", "chisquare", "f", "t", "generalized_normal")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("name", ELEMENT_KEYS)
+def test_where_the_original_layout_ends_for_a_key_an_element(name: str, dtype: torch.dtype) -> None:
+    """Two words an element, whatever its type."""
+    most = 2**31 - 1
+    assert ELEMENTWISE[name](ORIGINAL, (most,), dtype=dtype, window=[(most - 1, most)]).shape == (1,)
+    window = [(most, most + 1)]
+    refuses(
+        ValueError,
+        lambda: ELEMENTWISE[name](ORIGINAL, (most + 1,), dtype=dtype, window=window),
+        "shape",
+        "use threefry2x32",
+    )
+
+
+# --- rows and matrices
+
+
+@pytest.mark.parametrize("name", [*ROWS, *MATRICES])
+def test_shapes_and_dtypes_of_rows(name: str) -> None:
+    draw = {**ROWS, **MATRICES}[name]
+    refuses(ValueError, lambda: draw(KEY, (3, -2)), "shape", "-2")
+    refuses(TypeError, lambda: draw(KEY, (3.0,)), "shape", "3.0")
+    refuses(ValueError, lambda: draw(KEY, (2**62, 2)), "shape", str(2**62))
+    refuses(TypeError, lambda: draw(KEY, (3,), dtype=torch.complex64), "dtype", "complex64")
+    refuses(TypeError, lambda: draw(KEY, (3,), dtype="float32"), "dtype")
+    if name == "multinomial":
+        refuses(TypeError, lambda: draw(KEY, (3,), dtype=torch.uint8), "dtype", "uint8")
+    else:
+        refuses(TypeError, lambda: draw(KEY, (3,), dtype=torch.int32), "dtype", "int32")
+    event = draw(KEY).shape
+    for impl in ("threefry2x32", "threefry2x32_original"):
+        for shape in ((0,), (4, 0, 3), (2, 3)):
+            drawn = draw(random.key(0, impl=impl), shape)
+            assert drawn.shape == (*shape, *event) and drawn.dtype == torch.float32
+    assert draw(random.split(KEY, 0), (5,)).shape == (0, 5, *event)
+    assert draw(KEYS, (5,)).shape == (3, 5, *event)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("window", [((0, 5), (0, 3)), ((0, 4),), ((0, 4), (0, 3), (0, 3)), ((-1, 4), (0, 3))], ids=str)
+def test_window_outside_of_the_rows(name: str, window: Any) -> None:
+    refuses(ValueError, lambda: ROWS[name](KEY, (4, 3), window=window), "window", str(window[0]), size(4, 3))
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("window", [3, "ab", (0, 4), ((0, 4), (0, 1.5))], ids=str)
+def test_window_of_rows_that_is_no_sequence_of_pairs(name: str, window: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="window must"):
+        ROWS[name](KEY, (4, 3), window=window)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_windows_of_rows(name: str, impl: str) -> None:
+    keys = random.split(random.key(0, impl=impl), 2)
+    whole = ROWS[name](keys, (40, 3))
+    assert torch.equal(ROWS[name](keys, (40, 3), window=((7, 20), (1, 3))), whole[:, 7:20, 1:])
+    assert ROWS[name](keys, (40, 3), window=((40, 40), (1, 3))).shape == (2, 0, 2, 3)
+
+
+def test_wrong_concentrations() -> None:
+    for wrong in (1.0, [1.0, 2.0], None):
+        refuses(TypeError, lambda wrong=wrong: random.dirichlet(KEY, wrong), "alpha", value(wrong))
+    refuses(TypeError, lambda: random.dirichlet(KEY, torch.ones(3, dtype=torch.bool)), "alpha", "bool")
+    refuses(ValueError, lambda: random.dirichlet(KEY, torch.tensor(1.0)), "alpha", "()")
+    refuses(ValueError, lambda: random.dirichlet(KEY, torch.ones(4, 3), (5,)), "alpha", size(4, 3))
+    refuses(ValueError, lambda: random.dirichlet(KEY, torch.ones(4, 3), ()), "alpha", size(4, 3))
+    assert random.dirichlet(KEY, torch.ones(1, 3), (5,)).shape == (5, 3)
+    assert random.dirichlet(KEY, torch.ones(4, 1)).tolist() == [[1.0]] * 4
+    assert random.dirichlet(KEY, torch.ones(4, 0)).shape == (4, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_rows_outside_of_the_domain_are_nan(dtype: torch.dtype) -> None:
+    alpha = torch.tensor([[1.0, 2.0], [-1.0, 2.0], [1.0, NAN], [3.0, 1.0], [INF, 1.0]])
+    rows = random.dirichlet(KEY, alpha, (9, 5), dtype)
+    assert rows.isnan().all(-1).all(0).tolist() == [False, True, True, False, True]
+    assert not bool(rows[:, [0, 3]].isnan().any())
+    sure = random.dirichlet(KEY, torch.tensor([0.0, 2.0, 0.0]), (9,), dtype)
+    assert bool((sure == torch.tensor([0, 1, 0], dtype=dtype)).all())
+
+
+def test_wrong_balls() -> None:
+    for d in (0, -1):
+        refuses(ValueError, lambda d=d: random.ball(KEY, d), "d", str(d))
+    for d in (2.0, "2", None):
+        refuses(TypeError, lambda d=d: random.ball(KEY, d), "d", value(d))
+    for p in (0, -1.0, NAN, INF):
+        refuses(ValueError, lambda p=p: random.ball(KEY, 2, p), "p", repr(p))
+    for p in ("2", None, [2.0]):
+        refuses(TypeError, lambda p=p: random.ball(KEY, 2, p), "p", value(p))
+    assert random.ball(KEY, 1).shape == (1,)
+
+
+def test_wrong_multinomials() -> None:
+    p = torch.tensor([0.2, 0.3, 0.5])
+    for wrong in (0.5, [0.5, 0.5], None):
+        refuses(TypeError, lambda wrong=wrong: random.multinomial(KEY, 5, wrong), "p", value(wrong))
+    refuses(TypeError, lambda: random.multinomial(KEY, 5, p > 0), "p", "bool")
+    refuses(ValueError, lambda: random.multinomial(KEY, 5, torch.tensor(0.5)), "p", "()")
+    for n in (-1, NAN, INF, 2**53 + 2):
+        refuses(ValueError, lambda n=n: random.multinomial(KEY, n, p), "n", repr(n))
+    for n in ("5", None, [5]):
+        refuses(TypeError, lambda n=n: random.multinomial(KEY, n, p), "n", value(n))
+    refuses(ValueError, lambda: random.multinomial(KEY, 5, p, shape=(4,)), "shape", size(4), "3")
+    refuses(ValueError, lambda: random.multinomial(KEY, 5, p, shape=()), "shape", "()")
+    refuses(ValueError, lambda: random.multinomial(KEY, torch.ones(4), p, shape=(5, 3)), "n", size(4))
+    refuses(ValueError, lambda: random.multinomial(KEY, 5, p.expand(4, 3), shape=(5, 3)), "p", size(4, 3))
+    assert random.multinomial(KEY, 0, p).tolist() == [0, 0, 0]
+    assert random.multinomial(KEY, torch.tensor([3, 4]), p).sum(-1).tolist() == [3, 4]
+    assert random.multinomial(KEY, 5, torch.ones(2, 1)).tolist() == [[5], [5]]
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64])
+def test_multinomial_rows_outside_of_the_domain(dtype: torch.dtype) -> None:
+    p = torch.tensor([[0.5, 0.5], [-0.1, 1.0], [NAN, 1.0], [INF, 1.0], [0.0, 0.0], [1.0, 3.0]])
+    rows = random.multinomial(KEY, 20, p, shape=(9, 6, 2), dtype=dtype)
+    assert is_refused(rows).all(-1).all(0).tolist() == [False, True, True, True, True, False]
+    assert bool((rows[:, [0, 5]].sum(-1) == 20).all())
+    n = torch.tensor([20.0, -1.0, NAN, INF, 0.0])
+    rows = random.multinomial(KEY, n, p[0], shape=(9, 5, 2), dtype=dtype)
+    assert is_refused(rows).all(-1).all(0).tolist() == [False, True, True, True, False]
+    assert bool((rows[:, 0].sum(-1) == 20).all()) and bool((rows[:, 4] == 0).all())
+
+
+def test_wrong_means_and_covariances() -> None:
+    mean, cov = torch.zeros(2), torch.eye(2)
+    draw = random.multivariate_normal
+    for wrong in (0.0, [0.0, 0.0], None):
+        refuses(TypeError, lambda wrong=wrong: draw(KEY, wrong, cov), "mean", value(wrong))
+        refuses(TypeError, lambda wrong=wrong: draw(KEY, mean, wrong), "cov", value(wrong))
+    refuses(TypeError, lambda: draw(KEY, mean > 0, cov), "mean", "bool")
+    refuses(TypeError, lambda: draw(KEY, mean, cov.to(torch.complex64)), "cov", "complex64")
+    refuses(ValueError, lambda: draw(KEY, torch.tensor(0.0), cov), "mean", "()")
+    refuses(ValueError, lambda: draw(KEY, mean, torch.zeros(2)), "cov", size(2))
+    refuses(ValueError, lambda: draw(KEY, mean, torch.eye(3)), "cov", size(3, 3))
+    refuses(ValueError, lambda: draw(KEY, mean, torch.ones(2, 3)), "cov", size(2, 3))
+    refuses(ValueError, lambda: draw(KEY, torch.zeros(4, 2), cov, (3,)), "mean", size(4))
+    refuses(ValueError, lambda: draw(KEY, mean, cov.expand(4, 2, 2), (3,)), "cov", size(4))
+    refuses(ValueError, lambda: draw(KEY, torch.zeros(3, 2), cov.expand(4, 2, 2)), "mean", size(3), size(4))
+    refuses(ValueError, lambda: draw(KEY, mean, cov, method="qr"), "method", "'qr'", "cholesky")
+    for method in ("cholesky", None):
+        wrong = {} if method is None else {"method": method}
+        with pytest.raises(ValueError, match=r"\bcov\b.*positive.definite"):
+            draw(KEY, mean, torch.tensor([[1.0, 2.0], [2.0, 1.0]]), (3,), **wrong)
+    for method in ("cholesky", "svd", "eigh"):
+        assert draw(KEY, mean, cov, (3,), method=method).shape == (3, 2)
+        assert draw(KEY, torch.zeros(0), torch.zeros(0, 0), (3,), method=method).shape == (3, 0)
+    assert draw(KEY, mean, cov.double()).dtype == torch.float64
+    assert draw(KEY, mean.half(), cov.half()).dtype == torch.float16
+    assert draw(KEY, torch.zeros(2, dtype=torch.int32), torch.eye(2, dtype=torch.int32)).dtype == torch.float32
+
+
+def test_wrong_orthogonals() -> None:
+    for n in (-1, -(2**40)):
+        refuses(ValueError, lambda n=n: random.orthogonal(KEY, n), "n", str(n))
+        refuses(ValueError, lambda n=n: random.orthogonal(KEY, 3, m=n), "m", str(n))
+    for n in (2.0, "2", [2]):
+        refuses(TypeError, lambda n=n: random.orthogonal(KEY, n), "n", value(n))
+        refuses(TypeError, lambda n=n: random.orthogonal(KEY, 3, m=n), "m", value(n))
+    refuses(TypeError, lambda: random.orthogonal(KEY, None), "n", "NoneType")
+    assert random.orthogonal(KEY, 0).shape == (0, 0)
+    assert random.orthogonal(KEY, 0, (2,), m=3).shape == (2, 0, 3)
+    assert random.orthogonal(KEY, 3, (2,), m=0).shape == (2, 3, 0)
+    assert random.orthogonal(KEY, 1).abs().tolist() == [[1.0]]

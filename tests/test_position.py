@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from samplers import ALL, FEW, Draw
+from samplers import ALL, COUNTS, FEW, PARAMETRIC, Draw
 
 from torch_threefry import Key, cpu_instruction_set, random
 
@@ -99,6 +99,36 @@ def test_parameters_broadcast_whatever_their_strides(impl: str) -> None:
         assert torch.equal(whole, unit * bound)  # no rounding but the product's: minval is 0
         window = ((1, 4), (30, 170))
         assert torch.equal(random.uniform(keys, (5, 200), maxval=bound, window=window), whole[:, 1:4, 30:170])
+
+
+@pytest.mark.parametrize("name", [*PARAMETRIC, *COUNTS])
+def test_each_element_has_its_own_parameters(name: str, impl: str) -> None:
+    """A draw with tensors as parameters is, element by element, the draw with those numbers."""
+    arguments = {**PARAMETRIC, **COUNTS}[name]
+    key, draw = random.key(41, impl=impl), getattr(random, name)
+    factors = torch.tensor([0.5, 1.0, 1.4])
+    columns = torch.stack(
+        [draw(key, *(a * float(f) for a in arguments), shape=(400, 3))[:, j] for j, f in enumerate(factors)], 1
+    )
+    shape = (400,) if name == "double_sided_maxwell" else (400, 3)  # whose parameters' shape is added
+    assert torch.equal(draw(key, *(a * factors for a in arguments), shape=shape), columns)
+
+
+def test_whole_rows_in_windows_and_batches(impl: str) -> None:
+    keys = random.key(42, impl=impl).split(2)
+    alpha = torch.tensor([[0.2, 1.0, 5.0], [2.0, 2.0, 2.0]])
+    trials = torch.tensor([40, 0])
+    draws = (
+        lambda k, **kw: random.dirichlet(k, alpha, (50, 2), **kw),
+        lambda k, **kw: random.ball(k, 3, 2.5, (50, 2), **kw),
+        lambda k, **kw: random.multinomial(k, trials, alpha, shape=(50, 2, 3), **kw),
+    )
+    for draw in draws:
+        whole = draw(keys)
+        assert whole.shape == (2, 50, 2, 3)
+        assert torch.equal(torch.stack([draw(keys[0]), draw(keys[1])]), whole)
+        assert torch.equal(draw(keys, window=((7, 33), (1, 2))), whole[:, 7:33, 1:2])
+        assert torch.equal(draw(keys, window=((7, 7), (0, 2))), whole[:, 7:7])
 
 
 def test_tensor_bounds_of_randint_equal_number_bounds(impl: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch._dynamo.testing
 import torch.utils.checkpoint
-from samplers import ALL, FEW, Draw
+from samplers import ALL, COUNTS, FEW, PARAMETRIC, Draw
 from torch import Tensor, nn
 
 from torch_threefry import Key, _ops, random
@@ -40,8 +40,19 @@ def _operator_calls() -> list[Any]:
         (_ops.bernoulli_tensor, (keys, 0, (5, 4), None, low, True)),
         (_ops.rademacher, (keys, 0, (5, 4), None, INT64)),
         (_ops.permutation, (keys, 0, 10, INT64)),
+        (_ops.geometric, (keys, 0, (5, 4), None, low + 0.5, INT64)),
+        (_ops.poisson, (keys, 0, (5, 4), None, 30 * low.double() + 5, FLOAT32)),
+        (_ops.binomial, (keys, 0, (5, 4), (1, 3, 0, 4), 30 * high.double(), 0.5 + low.double(), INT64)),
+        (_ops.multinomial, (keys, 0, (5,), None, 9 * low.double()[0], torch.ones(2).double(), INT64)),
+        (_ops.softmax, (torch.ones(3, 4),)),
+        (_ops.shares, (torch.ones(3, 4),)),
+        (_ops.ball, (torch.ones(3, 4), torch.ones(3, 4, dtype=torch.int32), torch.ones(3), torch.ones(3))),
+        (_ops.loggamma_slope, (torch.ones(3, 4), torch.zeros(3, 4))),
     ]
-    standard = (_ops.normal, _ops.exponential, _ops.laplace, _ops.logistic)
+    for name, arguments in PARAMETRIC.items():
+        parameters = [torch.full((4,), value) for value in arguments]
+        calls.append((getattr(_ops, name), (keys, 0, (5, 4), None, *parameters, FLOAT32)))
+    standard = (_ops.normal, _ops.exponential, _ops.laplace, _ops.logistic, _ops.cauchy, _ops.maxwell)
     calls += [(op, (key, 1, (5, 4), None, FLOAT32)) for op in standard]
     return [pytest.param(op, args, id=op.name().split("::")[1]) for op, args in calls]
 
@@ -87,6 +98,36 @@ def test_vmap_over_keys_and_parameters(impl: str) -> None:
     top = torch.tensor([5, 50, 500, 5000])
     integers = torch.vmap(lambda k, t: random.randint(k, (8,), 0, t))(keys, top)
     assert torch.equal(integers, torch.stack([random.randint(keys[i], (8,), 0, int(top[i])) for i in range(4)]))
+
+
+@pytest.mark.parametrize("name", [*PARAMETRIC, *COUNTS, "poisson-large", "binomial-large"])
+def test_vmap_over_keys_and_parameters_is_a_loop(name: str, impl: str) -> None:
+    name, _, large = name.partition("-")
+    draw, arguments = getattr(random, name), {**PARAMETRIC, **COUNTS}[name]
+    keys = random.key(31, impl=impl).split(3)
+    factors = torch.tensor([1.0, 1.5, 0.5] if not large else [10.0, 15.0, 8.0])
+    first, rest = arguments[0] * factors, arguments[1:]
+    mapped = torch.vmap(lambda k, a: draw(k, a, *rest, shape=(2, 5)))(keys, first)
+    assert torch.equal(mapped, torch.stack([draw(keys[i], first[i], *rest, shape=(2, 5)) for i in range(3)]))
+    one_key = torch.vmap(lambda a: draw(keys[0], a, *rest, shape=(5,)), in_dims=0, out_dims=1)(first)
+    assert torch.equal(one_key, torch.stack([draw(keys[0], a, *rest, shape=(5,)) for a in first], 1))
+
+
+def test_vmap_over_rows(impl: str) -> None:
+    keys = random.key(32, impl=impl).split(3)
+    weights = torch.tensor([[0.2, 0.3, 0.5], [1.0, 0.0, 3.0], [5.0, 5.0, 0.1]])
+    trials = torch.tensor([5, 50, 500])
+    functions = (
+        lambda k, w, n: random.dirichlet(k, w + 0.1, (4,)),
+        lambda k, w, n: random.multinomial(k, n, w, shape=(4, 3)),
+        lambda k, w, n: random.ball(k, 3, w.sum(), (4,)),
+        lambda k, w, n: random.multivariate_normal(k, w, torch.eye(3) * n, (4,), method="eigh"),
+        lambda k, w, n: random.orthogonal(k, 3, (2,)),
+    )
+    for f in functions:
+        mapped = torch.vmap(f)(keys, weights, trials)
+        loop = torch.stack([f(keys[i], weights[i], trials[i]) for i in range(3)])
+        torch.testing.assert_close(mapped, loop, rtol=0, atol=1e-5 if f in functions[3:] else 0)
 
 
 def test_vmap_over_splits_folds_and_orders(impl: str) -> None:
@@ -254,6 +295,24 @@ def test_selections_compile() -> None:
 
     logits = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
     for a, b in zip(compiled(f)(random.key(13), logits), f(random.key(13), logits)):
+        assert torch.equal(a, b)
+
+
+def test_rows_and_counts_compile() -> None:
+    def f(key: Key, w: Tensor) -> tuple[Tensor, ...]:
+        return (
+            random.dirichlet(key, w, (3,)),
+            random.multinomial(key, 30, w, dtype=torch.int32),
+            random.ball(key, 3, 2.5, (2,), window=((1, 2),)),
+            random.poisson(key, w * 20),
+            random.binomial(key, 50, w / w.sum()),
+            random.geometric(key, w / w.sum()),
+            random.multivariate_normal(key, w, torch.diag(w), (2,)),
+            random.orthogonal(key, 3),
+        )
+
+    weights = torch.tensor([0.2, 0.3, 1.5])
+    for a, b in zip(compiled(f)(random.key(13), weights), f(random.key(13), weights)):
         assert torch.equal(a, b)
 
 

@@ -1,4 +1,4 @@
-"""The operators of the extension: handles, fake kernels, vmap rules, autograd functions.
+"""The operators of the extension: handles, fake kernels, vmap rules.
 
 Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor
 ``(*batch, 2)``, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from . import _C
 
@@ -35,7 +34,7 @@ DTYPE_CODES = {
     torch.uint32: 28,
     torch.uint64: 29,
 }
-_DTYPES = {code: dtype for dtype, code in DTYPE_CODES.items()}
+DTYPES = {code: dtype for dtype, code in DTYPE_CODES.items()}
 
 Operator = Callable[..., Tensor]
 
@@ -59,21 +58,71 @@ bernoulli: Operator = _namespace.bernoulli.default
 bernoulli_tensor: Operator = _namespace.bernoulli.tensor
 rademacher: Operator = _namespace.rademacher.default
 permutation: Operator = _namespace.permutation.default
+cauchy: Operator = _namespace.cauchy.default
+maxwell: Operator = _namespace.maxwell.default
 
-_DRAWS = (
+# With tensors as parameters.
+double_sided_maxwell: Operator = _namespace.double_sided_maxwell.default
+pareto: Operator = _namespace.pareto.default
+rayleigh: Operator = _namespace.rayleigh.default
+weibull_min: Operator = _namespace.weibull_min.default
+lognormal: Operator = _namespace.lognormal.default
+triangular: Operator = _namespace.triangular.default
+wald: Operator = _namespace.wald.default
+truncated_normal: Operator = _namespace.truncated_normal.default
+gamma: Operator = _namespace.gamma.default
+loggamma: Operator = _namespace.loggamma.default
+chisquare: Operator = _namespace.chisquare.default
+beta: Operator = _namespace.beta.default
+f: Operator = _namespace.f.default
+t: Operator = _namespace.t.default
+generalized_normal: Operator = _namespace.generalized_normal.default
+geometric: Operator = _namespace.geometric.default
+poisson: Operator = _namespace.poisson.default
+binomial: Operator = _namespace.binomial.default
+multinomial: Operator = _namespace.multinomial.default
+
+# Of rows and elements, without a key; float32 or float64, contiguous.
+softmax: Operator = _namespace.softmax.default
+shares: Operator = _namespace.shares.default
+ball: Operator = _namespace.ball.default
+loggamma_slope: Operator = _namespace.loggamma_slope.default
+
+_KEY_ONLY_DRAWS = (
     bits,
     uniform,
-    uniform_tensor,
     randint,
-    randint_tensor,
     normal,
     exponential,
     gumbel,
     laplace,
     logistic,
     rademacher,
+    cauchy,
+    maxwell,
 )
-_BOOLEAN_DRAWS = (bernoulli, bernoulli_tensor)
+_PARAMETRIC_DRAWS = (
+    uniform_tensor,
+    randint_tensor,
+    double_sided_maxwell,
+    pareto,
+    rayleigh,
+    weibull_min,
+    lognormal,
+    triangular,
+    wald,
+    truncated_normal,
+    gamma,
+    loggamma,
+    chisquare,
+    beta,
+    f,
+    t,
+    generalized_normal,
+    geometric,
+    poisson,
+    binomial,
+)
 
 
 # ---- Fake kernels: shapes and dtypes without the numbers ----
@@ -95,11 +144,23 @@ def _same_device(*tensors: Any) -> None:
 
 
 def _fake_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
-    return _fake(key, size, window, parameters, _DTYPES[parameters[-1]])
+    return _fake(key, size, window, parameters, DTYPES[parameters[-1]])
 
 
 def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Window, *parameters: Any) -> Tensor:
     return _fake(key, size, window, parameters, torch.bool)
+
+
+def _fake_multinomial(
+    key: Tensor, impl: int, size: Sequence[int], window: Window, n: Tensor, shares: Tensor, dtype: int
+) -> Tensor:
+    rows = _fake(key, size, window, (n, shares), DTYPES[dtype])
+    return rows.new_empty((*rows.shape, shares.shape[-1]))
+
+
+def _fake_rows(first: Tensor, *others: Tensor) -> Tensor:
+    _same_device(first, *others)
+    return first.new_empty(first.shape)
 
 
 def _fake_threefry(counter: Tensor, key: Tensor, rounds: int) -> Tensor:
@@ -122,7 +183,7 @@ def _fake_fold_in_int(key: Tensor, impl: int, data: int) -> Tensor:
 
 
 def _fake_permutation(key: Tensor, impl: int, n: int, dtype: int) -> Tensor:
-    return key.new_empty((*key.shape[:-1], n), dtype=_DTYPES[dtype])
+    return key.new_empty((*key.shape[:-1], n), dtype=DTYPES[dtype])
 
 
 # ---- vmap rules: a mapped dimension of a key is one more dimension of its batch ----
@@ -136,15 +197,16 @@ def _to_front(x: Tensor, dim: int | None, rank: int) -> Tensor:
     return x.reshape(x.shape[0], *(1,) * (rank - x.dim() + 1), *x.shape[1:])
 
 
-def _batched_key(key: Tensor, dim: int | None, batch_size: int) -> Tensor:
-    return key.expand(batch_size, *key.shape) if dim is None else key.movedim(dim, 0)
+def _batched(x: Tensor, dim: int | None, batch_size: int) -> Tensor:
+    """The mapped dimension at the front, whether there was one or not."""
+    return x.expand(batch_size, *x.shape) if dim is None else x.movedim(dim, 0)
 
 
 def _vmap_draw(op: Operator) -> Callable[..., tuple[Tensor, int]]:
     def rule(
         info: Any, in_dims: Any, key: Tensor, impl: int, size: Any, window: Any, *parameters: Any
     ) -> tuple[Tensor, int]:
-        key = _batched_key(key, in_dims[0], info.batch_size)
+        key = _batched(key, in_dims[0], info.batch_size)
         rank = key.dim() - 2 + len(size)
         moved = [_to_front(p, dim, rank) if isinstance(p, Tensor) else p for p, dim in zip(parameters, in_dims[4:])]
         return op(key, impl, size, window, *moved), 0
@@ -152,9 +214,25 @@ def _vmap_draw(op: Operator) -> Callable[..., tuple[Tensor, int]]:
     return rule
 
 
+def _vmap_multinomial(
+    info: Any, in_dims: Any, key: Tensor, impl: int, size: Any, window: Any, n: Tensor, shares: Tensor, dtype: int
+) -> tuple[Tensor, int]:
+    key = _batched(key, in_dims[0], info.batch_size)
+    rank = key.dim() - 2 + len(size)
+    n, shares = _to_front(n, in_dims[4], rank), _to_front(shares, in_dims[5], rank + 1)
+    return multinomial(key, impl, size, window, n, shares, dtype), 0
+
+
+def _vmap_rows(op: Operator) -> Callable[..., tuple[Tensor, int]]:
+    def rule(info: Any, in_dims: Any, *tensors: Tensor) -> tuple[Tensor, int]:
+        return op(*(_batched(x, dim, info.batch_size).contiguous() for x, dim in zip(tensors, in_dims))), 0
+
+    return rule
+
+
 def _vmap_key_only(op: Operator) -> Callable[..., tuple[Tensor, int]]:
     def rule(info: Any, in_dims: Any, key: Tensor, *rest: Any) -> tuple[Tensor, int]:
-        return op(_batched_key(key, in_dims[0], info.batch_size), *rest), 0
+        return op(_batched(key, in_dims[0], info.batch_size), *rest), 0
 
     return rule
 
@@ -168,8 +246,8 @@ def _vmap_fold_in(info: Any, in_dims: Any, key: Tensor, impl: int, data: Tensor)
 
 
 def _vmap_threefry(info: Any, in_dims: Any, counter: Tensor, key: Tensor, rounds: int) -> tuple[Tensor, int]:
-    counter = _batched_key(counter, in_dims[0], info.batch_size)
-    key = _batched_key(key, in_dims[1], info.batch_size)
+    counter = _batched(counter, in_dims[0], info.batch_size)
+    key = _batched(key, in_dims[1], info.batch_size)
     return threefry(counter.contiguous(), key.contiguous(), rounds), 0
 
 
@@ -180,9 +258,11 @@ def _register() -> None:
         (permutation, _fake_permutation, _vmap_key_only(permutation)),
         (fold_in, _fake_fold_in, _vmap_fold_in),
         (threefry, _fake_threefry, _vmap_threefry),
+        (multinomial, _fake_multinomial, _vmap_multinomial),
     ]
-    rules += [(op, _fake_draw, _vmap_draw(op)) for op in _DRAWS]
-    rules += [(op, _fake_boolean_draw, _vmap_draw(op)) for op in _BOOLEAN_DRAWS]
+    rules += [(op, _fake_draw, _vmap_draw(op)) for op in (*_KEY_ONLY_DRAWS, *_PARAMETRIC_DRAWS)]
+    rules += [(op, _fake_boolean_draw, _vmap_draw(op)) for op in (bernoulli, bernoulli_tensor)]
+    rules += [(op, _fake_rows, _vmap_rows(op)) for op in (softmax, shares, ball, loggamma_slope)]
     for op, fake, vmap in rules:
         torch.library.register_fake(op.name(), fake)
         torch.library.register_vmap(op.name(), vmap)
@@ -193,70 +273,5 @@ _register()
 # Draws that take no tensor but the key have nothing to differentiate: skipping autograd's fallback saves a short
 # draw a good part of a microsecond.
 _library = torch.library.Library("torch_threefry", "IMPL")  # type: ignore[no-untyped-call]
-for _op in (*_DRAWS, *_BOOLEAN_DRAWS, split, fold_in, fold_in_int, permutation):
-    if _op not in (uniform_tensor, randint_tensor, bernoulli_tensor):
-        _library.impl(_op, torch.library.fallthrough_kernel, "Autograd")  # type: ignore[no-untyped-call]
-
-
-# ---- Autograd: the key is saved, not the draw, and backward draws again ----
-
-
-class _Uniform(torch.autograd.Function):
-    """low + u (high - low), differentiable in both bounds; an empty range is low."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(key: Tensor, impl: int, size: Any, window: Any, low: Tensor, high: Tensor, dtype: int) -> Tensor:
-        return uniform_tensor(key, impl, size, window, low, high, dtype)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        key, ctx.impl, ctx.size, ctx.window, low, high, ctx.dtype = inputs
-        ctx.save_for_backward(key, low, high)
-        ctx.save_for_forward(key, low, high)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        key, low, high = ctx.saved_tensors
-        in_low, in_high = _slopes(key, ctx.impl, ctx.size, ctx.window, low, high, ctx.dtype)
-        grad = grad.to(low.dtype)
-        grads = (grad * in_low).sum_to_size(low.shape), (grad * in_high).sum_to_size(high.shape)
-        return None, None, None, None, *grads, None
-
-
-class _UniformForwardMode(_Uniform):
-    """The same with forward-mode derivatives. Compiled code needs the class without: torch.compile cannot
-    trace the backward of a function that has a jvp."""
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Tensor:
-        key, low, high = ctx.saved_tensors
-        slopes = _slopes(key, ctx.impl, ctx.size, ctx.window, low, high, ctx.dtype)
-        terms: list[Tensor] = [t * slope for t, slope in zip(tangents[4:6], slopes) if t is not None]
-        return (terms[0] if len(terms) == 1 else terms[0] + terms[1]).to(_DTYPES[ctx.dtype])
-
-
-def _slopes(
-    key: Tensor, impl: int, size: Sequence[int], window: Window, low: Tensor, high: Tensor, dtype: int
-) -> tuple[Tensor, Tensor]:
-    """The derivatives of a uniform draw in low and in high."""
-    u = uniform(key, impl, size, window, 0.0, 1.0, dtype).to(low.dtype)
-    in_high = torch.where(low < high, u, 0.0)
-    return 1 - in_high, in_high
-
-
-def uniform_between(
-    key: Tensor, impl: int, size: Sequence[int], window: Window, low: Tensor, high: Tensor, dtype: int
-) -> Tensor:
-    """Uniform draws with tensor bounds, differentiable in them."""
-    if torch.compiler.is_compiling() and forward_ad._current_level >= 0:
-        # Forward mode in compiled code ignores autograd functions: a sum of ordinary operations, which adds
-        # zero to the draw and the slopes to its derivatives.
-        draw = uniform_tensor(key, impl, size, window, low.detach(), high.detach(), dtype)
-        in_low, in_high = _slopes(key, impl, size, window, low.detach(), high.detach(), dtype)
-        moved = low * in_low + high * in_high
-        return draw + (moved - moved.detach()).to(draw.dtype)
-    function = _Uniform if torch.compiler.is_compiling() else _UniformForwardMode
-    result: Tensor = function.apply(key, impl, size, window, low, high, dtype)  # type: ignore[no-untyped-call]
-    return result
+for _op in (*_KEY_ONLY_DRAWS, bernoulli, split, fold_in, fold_in_int, permutation):
+    _library.impl(_op, torch.library.fallthrough_kernel, "Autograd")  # type: ignore[no-untyped-call]

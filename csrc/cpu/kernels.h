@@ -18,6 +18,9 @@ struct CpuKernels {
   // How many 32-bit words the stream of the whole logical draw has.
   double (*draw_words)(const Draw&);
   void (*draw)(const Draw&, int64_t begin, int64_t end);
+  void (*multinomial)(const Multinomial&, int64_t begin_row, int64_t end_row);
+  void (*rows)(const Rows&, int64_t begin_row, int64_t end_row);
+  void (*gamma_slopes)(const GammaSlopes&, int64_t begin, int64_t end);
   void (*fold_in)(const FoldIn&, int64_t begin, int64_t end);
   void (*cipher)(const Cipher&, int64_t begin, int64_t end);
   // One key's row. scratch has as many numbers as permutation_scratch says.

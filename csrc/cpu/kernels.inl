@@ -1,5 +1,7 @@
 // The CPU kernels, compiled once for each instruction set: kernels_*.cpp include this with TTF_ISA set.
 // No torch and no standard library here: their templates could be merged across instruction sets.
+#include "../distributions/rows.h"
+#include "../gamma_slope.h"
 #include "kernels.h"
 #include "values.h"
 #include "words.h"
@@ -14,12 +16,13 @@ TTF_HD Key2x32 load_key(const KeyBatch& keys, int64_t number) {
 
 // ---- Draws ----
 
-struct WordBuffers {
-  alignas(64) uint64_t words[2][kBlock];
+struct Buffers {
+  InputBuffer input[kMaxInputs];
+  alignas(64) double concentrations[kBlock];  // or floats
 };
 
 template <class Stream, class Source>
-void words_of_width(const Source& source, int count, uint64_t n, int bits, void* out) {
+TTF_NOINLINE void words_of_width(const Source& source, int count, uint64_t n, int bits, void* out) {
   switch (bits) {
     case 8: return words<Stream>(source, count, n, static_cast<uint8_t*>(out));
     case 16: return words<Stream>(source, count, n, static_cast<uint16_t*>(out));
@@ -28,56 +31,72 @@ void words_of_width(const Source& source, int count, uint64_t n, int bits, void*
   }
 }
 
-// The same elements of the keys' child streams.
-template <class Stream>
-Run child(const Run& run, int which, int) {
-  return {Stream::child(run.key, which, 2), run.first};
-}
-template <class Stream>
-Gather child(const Gather& gather, int which, int count) {
-  Gather result = gather;
-  for (int i = 0; i < count; ++i) {
-    const Key2x32 key = Stream::child({{gather.key0[i], gather.key1[i]}}, which, 2);
-    result.key0[i] = key.word[0];
-    result.key1[i] = key.word[1];
-  }
-  return result;
-}
-
-// The elements n further on in the streams.
-inline Run advance(const Run& run, uint64_t n, int) { return {run.key, run.first + n}; }
-inline Gather advance(const Gather& gather, uint64_t n, int count) {
-  Gather result = gather;
-  for (int i = 0; i < count; ++i) {
-    const uint64_t index = join32(gather.hi[i], gather.lo[i]) + n;
-    result.hi[i] = hi32(index);
-    result.lo[i] = lo32(index);
-  }
-  return result;
-}
-
-// All the words that a method needs for a block of elements.
 template <class Stream, class Source>
-void fill_words(const Source& source, int count, uint64_t n, const Method& method, WordBuffers& buffers) {
-  const int bits = method.word_bits;
-  switch (method.words) {
-    case Words::one:
-      return words_of_width<Stream>(source, count, n, bits, buffers.words[0]);
-    case Words::halves:
-      words_of_width<Stream>(source, count, 2 * n, bits, buffers.words[0]);
-      return words_of_width<Stream>(advance(source, n, count), count, 2 * n, bits, buffers.words[1]);
-    case Words::children:
-      words_of_width<Stream>(child<Stream>(source, 0, count), count, n, bits, buffers.words[0]);
-      return words_of_width<Stream>(child<Stream>(source, 1, count), count, n, bits, buffers.words[1]);
+void fill_words(const Source& source, int count, uint64_t n, const Input& input, int bits, void* out) {
+  const uint64_t row = uint64_t(input.stride) * n, start = uint64_t(input.row) * row + uint64_t(input.offset);
+  const uint64_t length = uint64_t(input.rows) * row;
+  if (input.stride == 1 && start == 0) return words_of_width<Stream>(source, count, length, bits, out);
+  words_of_width<Stream>(spread(source, uint64_t(input.stride), start, count), count, length, bits, out);
+}
+
+template <class Stream, class Source>
+TTF_NOINLINE void fill_gammas(const Source& source, int count, uint64_t n, int bits, const void* concentrations, InputBuffer& out) {
+  KeyBlock keys;
+  element_keys<Stream>(source, count, n, keys);
+  if (bits == 64) {
+    draw_gammas<Stream>(keys, count, static_cast<const double*>(concentrations), *out.as<GammaBlock<double>>());
+  } else {
+    draw_gammas<Stream>(keys, count, static_cast<const float*>(concentrations), *out.as<GammaBlock<float>>());
   }
+}
+
+// All that a method takes out of the streams for a block of elements.
+template <class Stream, class Source>
+void draw_values(const Draw& draw, const Method& method, const Source& source, int64_t position, int count,
+                 Buffers& buffers) {
+  InputPointers pointers;
+  int gammas = 0;
+  for (int k = 0; k < method.input_count; ++k) {
+    const Input& input = method.inputs[k];
+    InputBuffer& buffer = buffers.input[k];
+    pointers.at[k] = buffer.bytes;
+    if (input.kind == Input::gamma) method.concentrations(draw, position, count, gammas++, buffers.concentrations);
+    const auto fill = [&](const Source& from) {
+      if (input.kind == Input::gamma) {
+        fill_gammas<Stream>(from, count, draw.total, method.word_bits, buffers.concentrations, buffer);
+      } else {
+        fill_words<Stream>(from, count, draw.total, input, method.word_bits, buffer.bytes);
+      }
+    };
+    input.child < 0 ? fill(source) : fill(child<Stream>(source, input.child, count));
+  }
+  method.values(draw, position, count, pointers);
+}
+
+template <class Stream, class Source>
+void draw_counts(const Draw& draw, const Source& source, int64_t position, int count) {
+  alignas(64) double first[kBlock], second[kBlock], counts[kBlock];
+  elements<double>(draw.parameter[0], position, count, first);
+  if (draw.distribution == Distribution::poisson) {
+    draw_poissons<Stream>(source, count, draw.total, first, counts);
+  } else {
+    elements<double>(draw.parameter[1], position, count, second);
+    draw_binomials(source, count, first, second, counts);
+  }
+  store_counts(draw.value, counts, count, draw.out, position);
+}
+
+bool draws_counts(const Draw& draw) {
+  return draw.distribution == Distribution::poisson || draw.distribution == Distribution::binomial;
 }
 
 // Below this many consecutive elements it is cheaper to list them one by one.
 constexpr int64_t kShortRun = 64;
 
-template <class Stream>
-void draw_elements(const Draw& draw, const Method& method, int64_t begin, int64_t end) {
-  WordBuffers buffers;
+// block(source, position, count) for blocks of elements that cover positions [begin, end): a Run where many elements follow
+// one another, else a Gather.
+template <class Block>
+void for_each_block(const Draw& draw, int64_t begin, int64_t end, Block block) {
   const int64_t step = draw.window.step();
   for (int64_t position = begin; position < end;) {
     const int64_t wanted = smaller(end - position, kBlock);
@@ -85,9 +104,7 @@ void draw_elements(const Draw& draw, const Method& method, int64_t begin, int64_
     const int64_t run = step == 1 ? smaller(draw.window.row(within), wanted) : 1;
     int count = int(run);
     if (run == wanted || run >= kShortRun) {
-      const Key2x32 key = load_key(draw.keys, position / draw.count);
-      const Run source = {key, uint64_t(draw.window.at(within))};
-      fill_words<Stream>(source, count, draw.total, method, buffers);
+      block(Run{load_key(draw.keys, position / draw.count), uint64_t(draw.window.at(within))}, position, count);
     } else {
       Gather source;
       for (count = 0; count < wanted;) {
@@ -97,53 +114,166 @@ void draw_elements(const Draw& draw, const Method& method, int64_t begin, int64_
         const int64_t length = smaller(draw.window.row(index), wanted - count);
         for (int64_t i = 0; i < length; ++i, ++count) source.set(count, key, uint64_t(first + i * step));
       }
-      fill_words<Stream>(source, count, draw.total, method, buffers);
+      block(source, position, count);
     }
-    method.values(draw, position, count, buffers.words[0], buffers.words[1]);
     position += count;
   }
 }
 
-// In the original layout a block holds a word of each half of the draw. A draw that is not windowed
-// uses both: its positions are then blocks.
-bool in_pairs(const Draw& draw, const Method& method) {
-  return draw.impl == Impl::threefry2x32_original && method.word_bits == 32 && method.words != Words::halves &&
-         uint64_t(draw.count) == draw.total && draw.total > 1;
+template <class Stream>
+void draw_elements(const Draw& draw, int64_t begin, int64_t end) {
+  if (draws_counts(draw)) {
+    return for_each_block(draw, begin, end, [&](const auto& source, int64_t position, int count) {
+      draw_counts<Stream>(draw, source, position, count);
+    });
+  }
+  const Method how = method(draw);
+  Buffers buffers;
+  for_each_block(draw, begin, end, [&](const auto& source, int64_t position, int count) {
+    draw_values<Stream>(draw, how, source, position, count, buffers);
+  });
 }
 
-void draw_pairs(const Draw& draw, const Method& method, int64_t begin, int64_t end) {
-  Blocks blocks[2];  // two where each element takes a word of both child streams
-  const int sources = method.words == Words::children ? 2 : 1;
+// In the original layout a block holds a word of each half of the draw. A draw that is not windowed
+// uses both: its positions are then blocks.
+bool in_pairs(const Draw& draw) {
+  if (draw.impl != Impl::threefry2x32_original || uint64_t(draw.count) != draw.total || draw.total < 2) return false;
+  if (draws_counts(draw)) return false;
+  const Method how = method(draw);
+  bool plain = how.word_bits == 32 && how.input_count <= 2;
+  for (int k = 0; k < how.input_count; ++k) {
+    const Input& input = how.inputs[k];
+    plain = plain && input.kind == Input::word && input.stride == 1 && input.rows == 1;
+  }
+  return plain;
+}
+
+void draw_pairs(const Draw& draw, int64_t begin, int64_t end) {
+  const Method how = method(draw);
+  Blocks blocks[2];
   const int64_t n = draw.count, pairs = n / 2 + n % 2;
   for (int64_t position = begin; position < end;) {
     const int64_t block = position % pairs, number = position / pairs;
     const int count = int(smaller(smaller(pairs - block, end - position), kBlock));
     const Run run = {load_key(draw.keys, number), uint64_t(block)};
-    for (int i = 0; i < sources; ++i) {
-      const Run source = sources == 2 ? child<Threefry2x32Original>(run, i, count) : run;
-      word_pairs(source, count, draw.total, blocks[i]);
+    InputPointers first, second;
+    for (int k = 0; k < how.input_count; ++k) {
+      const int which = how.inputs[k].child;
+      word_pairs(which < 0 ? run : child<Threefry2x32Original>(run, which, count), count, draw.total, blocks[k]);
+      first.at[k] = blocks[k].word0;
+      second.at[k] = blocks[k].word1;
     }
     const int second_count = int(smaller(count, n - pairs - block));  // odd n: the last block has one word
-    method.values(draw, number * n + block, count, blocks[0].word0, blocks[1].word0);
-    method.values(draw, number * n + pairs + block, second_count, blocks[0].word1, blocks[1].word1);
+    how.values(draw, number * n + block, count, first);
+    how.values(draw, number * n + pairs + block, second_count, second);
     position += count;
   }
 }
 
 int64_t draw_positions(const Draw& draw) {
-  return draw.key_count * (in_pairs(draw, method(draw)) ? draw.count / 2 + draw.count % 2 : draw.count);
+  return draw.key_count * (in_pairs(draw) ? draw.count / 2 + draw.count % 2 : draw.count);
 }
 
+// An element's own key takes two words of its parent.
 double draw_words(const Draw& draw) {
+  if (draws_counts(draw)) return double(draw.total);
   const Method how = method(draw);
-  return double(draw.total) * (how.words == Words::halves ? 2 : 1) * how.word_bits / 32;
+  double most = 0;
+  for (int k = 0; k < how.input_count; ++k) {
+    const Input& input = how.inputs[k];
+    const double words = input.kind == Input::gamma ? 2 : input.rows * input.stride * how.word_bits / 32.0;
+    most = words > most ? words : most;
+  }
+  return double(draw.total) * most;
 }
 
 void draw(const Draw& draw, int64_t begin, int64_t end) {
-  const Method how = method(draw);
-  if (in_pairs(draw, how)) return draw_pairs(draw, how, begin, end);
-  if (draw.impl == Impl::threefry2x32) return draw_elements<Threefry2x32>(draw, how, begin, end);
-  draw_elements<Threefry2x32Original>(draw, how, begin, end);
+  if (in_pairs(draw)) return draw_pairs(draw, begin, end);
+  if (draw.impl == Impl::threefry2x32) return draw_elements<Threefry2x32>(draw, begin, end);
+  draw_elements<Threefry2x32Original>(draw, begin, end);
+}
+
+// ---- Multinomial counts ----
+
+// Category by category: a binomial of what is left, under the category's own key, that is child j of the categories.
+template <class Stream>
+Run category_source(const Run& run, int64_t j, int64_t categories, int) {
+  return {Stream::child(run.key, uint64_t(j), uint64_t(categories)), run.first, run.step};
+}
+template <class Stream>
+Gather category_source(const Gather& gather, int64_t j, int64_t categories, int count) {
+  KeyBlock keys;
+  for (int i = 0; i < count; ++i) {
+    keys.word0[i] = gather.key0[i];
+    keys.word1[i] = gather.key1[i];
+  }
+  children<Stream>(keys, count, uint64_t(j), uint64_t(categories), keys);
+  Gather result = gather;
+  for (int i = 0; i < count; ++i) {
+    result.key0[i] = keys.word0[i];
+    result.key1[i] = keys.word1[i];
+  }
+  return result;
+}
+
+template <class Stream>
+void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end) {
+  const Draw& rows = multinomial.rows;
+  const int64_t categories = multinomial.categories, step = multinomial.shares.walk.step();
+  for_each_block(rows, begin, end, [&](const auto& source, int64_t position, int count) {
+    alignas(64) double left[kBlock], share[kBlock], counts[kBlock];
+    const double* row[kBlock];
+    elements<double>(rows.parameter[0], position, count, left);
+    for (int i = 0; i < count; ++i) {
+      row[i] = static_cast<const double*>(multinomial.shares.data) + multinomial.shares.walk.at((position + i) * categories);
+    }
+    for (int64_t j = 0; j < categories; ++j) {
+      for (int i = 0; i < count; ++i) share[i] = row[i][j * step];
+      draw_binomials(category_source<Stream>(source, j, categories, count), count, left, share, counts);
+      for (int i = 0; i < count; ++i) left[i] = numerics::floor(left[i]) - counts[i];
+      store_counts(rows.value, counts, count, rows.out, position * categories + j, categories);
+    }
+  });
+}
+
+void multinomial(const Multinomial& multinomial, int64_t begin, int64_t end) {
+  if (multinomial.rows.impl == Impl::threefry2x32) return multinomial_rows<Threefry2x32>(multinomial, begin, end);
+  multinomial_rows<Threefry2x32Original>(multinomial, begin, end);
+}
+
+// ---- Rows and slopes ----
+
+template <class T>
+void row_function(const Rows& rows, int64_t begin, int64_t end) {
+  using Word = typename Format<T>::Word;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t start = row * rows.length;
+    const T* in = static_cast<const T*>(rows.in) + start;
+    T* out = static_cast<T*>(rows.out) + start;
+    switch (rows.function) {
+      case RowFunction::softmax: softmax_row(in, rows.length, out); break;
+      case RowFunction::shares: shares_row(in, rows.length, out); break;
+      case RowFunction::ball:
+        ball_row(in, static_cast<const Word*>(rows.words) + start, static_cast<const T*>(rows.exponentials)[row],
+                 static_cast<const T*>(rows.p)[row], rows.length, out);
+    }
+  }
+}
+
+void rows(const Rows& rows, int64_t begin, int64_t end) {
+  rows.value == Value::float64 ? row_function<double>(rows, begin, end) : row_function<float>(rows, begin, end);
+}
+
+template <class T>
+void gamma_slopes_of(const GammaSlopes& slopes, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const T concentration = static_cast<const T*>(slopes.concentration)[i], log_draw = static_cast<const T*>(slopes.log_draw)[i];
+    static_cast<T*>(slopes.out)[i] = finite(T(numerics::loggamma_slope(concentration, log_draw)));
+  }
+}
+
+void gamma_slopes(const GammaSlopes& slopes, int64_t begin, int64_t end) {
+  slopes.value == Value::float64 ? gamma_slopes_of<double>(slopes, begin, end) : gamma_slopes_of<float>(slopes, begin, end);
 }
 
 // ---- Keys and the bare cipher ----
@@ -368,6 +498,7 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
 #define TTF_NAME_OF(isa) #isa
 #define TTF_NAME(isa) TTF_NAME_OF(isa)
 extern const CpuKernels kernels;
-const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, fold_in_keys, cipher, permutation_scratch, permute};
+const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, multinomial, rows, gamma_slopes,
+                            fold_in_keys, cipher, permutation_scratch, permute};
 
 TTF_NAMESPACE_END

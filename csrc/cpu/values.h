@@ -5,14 +5,27 @@
 
 #include "../distributions/bernoulli.h"
 #include "../distributions/bits.h"
+#include "../distributions/cauchy.h"
 #include "../distributions/exponential.h"
+#include "../distributions/gamma.h"
+#include "../distributions/geometric.h"
 #include "../distributions/gumbel.h"
 #include "../distributions/laplace.h"
 #include "../distributions/logistic.h"
+#include "../distributions/lognormal.h"
+#include "../distributions/maxwell.h"
 #include "../distributions/normal.h"
+#include "../distributions/pareto.h"
 #include "../distributions/randint.h"
+#include "../distributions/rayleigh.h"
+#include "../distributions/triangular.h"
+#include "../distributions/truncated_normal.h"
 #include "../distributions/uniform.h"
+#include "../distributions/wald.h"
+#include "../distributions/weibull_min.h"
 #include "../draw.h"
+#include "counts.h"
+#include "rejection.h"
 #include "words.h"
 
 TTF_NAMESPACE_BEGIN
@@ -50,9 +63,45 @@ const T* elements(const Parameter& parameter, int64_t first, int count, T* buffe
   return buffer;
 }
 
-template <class D, class... Inputs>
-void transform(int count, typename D::Out* __restrict out, Inputs... inputs) {
-  for (int i = 0; i < count; ++i) out[i] = D::value(inputs[i]...);
+// The buffers of a block's inputs: words of any width, or gamma draws of either type.
+struct InputBuffer {
+  alignas(64) char bytes[sizeof(GammaBlock<double>)];
+
+  template <class T>
+  TTF_HD T* as() {
+    return reinterpret_cast<T*>(bytes);
+  }
+  template <class T>
+  TTF_HD const T* as() const {
+    return reinterpret_cast<const T*>(bytes);
+  }
+};
+
+// Where a block's inputs lie, whichever buffers they are in.
+struct InputPointers {
+  const void* at[kMaxInputs];
+};
+
+template <class T>
+struct GammaView {
+  const GammaBlock<T>* block;
+  TTF_HD GammaDraw<T> operator[](int i) const { return (*block)[i]; }
+};
+
+// Input `number` of a distribution as an array of what its transform takes.
+template <class D, int number>
+TTF_HD auto input(const InputPointers& inputs) {
+  if constexpr (D::Inputs::kInputs[number].kind == Input::gamma) {
+    using T = typename D::Parameter;
+    return GammaView<T>{static_cast<const GammaBlock<T>*>(inputs.at[number])};
+  } else {
+    return static_cast<const typename D::Word*>(inputs.at[number]);
+  }
+}
+
+template <class D, class... Arrays>
+void transform(int count, typename D::Out* __restrict out, Arrays... arrays) {
+  for (int i = 0; i < count; ++i) out[i] = D::value(arrays[i]...);
 }
 
 template <class D>
@@ -67,66 +116,161 @@ void transform_in_steps(int count, typename D::Out* __restrict out, const typena
   for (int i = 0; i < count; ++i) out[i] = D::finish(typename D::Step{v[i], w[i]});
 }
 
-template <class D, class... Parameters>
-void transform_words(int count, typename D::Out* out, const void* words0, const void* words1, Parameters... parameters) {
-  const auto* first = static_cast<const typename D::Word*>(words0);
-  if constexpr (HasSteps<D>::value) {
-    transform_in_steps<D>(count, out, first);
-  } else if constexpr (D::kWords == Words::one) {
-    transform<D>(count, out, first, parameters...);
-  } else {
-    transform<D>(count, out, first, static_cast<const typename D::Word*>(words1), parameters...);
+// The elements whose parameters make a rare case, once more.
+template <class D, class Prepared>
+void transform_rare(int count, typename D::Out* out, const typename D::Word* words, Prepared prepared) {
+  for (int i = 0; i < count; ++i) {
+    if (D::is_rare(prepared[i])) out[i] = D::rare_value(words[i], prepared[i]);
   }
 }
 
-// Parameters prepared one by one.
+template <class D, class... Parameters>
+void transform_inputs(int count, typename D::Out* out, const InputPointers& inputs, Parameters... parameters) {
+  constexpr int n = D::Inputs::kCount;
+  if constexpr (HasSteps<D>::value) {
+    transform_in_steps<D>(count, out, input<D, 0>(inputs));
+  } else if constexpr (n == 1) {
+    transform<D>(count, out, input<D, 0>(inputs), parameters...);
+  } else if constexpr (n == 2) {
+    transform<D>(count, out, input<D, 0>(inputs), input<D, 1>(inputs), parameters...);
+  } else if constexpr (n == 3) {
+    transform<D>(count, out, input<D, 0>(inputs), input<D, 1>(inputs), input<D, 2>(inputs), parameters...);
+  } else {
+    transform<D>(count, out, input<D, 0>(inputs), input<D, 1>(inputs), input<D, 2>(inputs), input<D, 3>(inputs),
+                 parameters...);
+  }
+  if constexpr (HasRareCase<D>::value) transform_rare<D>(count, out, input<D, 0>(inputs), parameters...);
+}
+
+// All the parameters of a block of elements, as arrays or single numbers.
 template <class D>
-struct PreparedEach {
-  const typename D::Parameter *first, *second;
-  TTF_HD typename D::Prepared operator[](int i) const { return D::prepare(first[i], second[i]); }
+struct ParameterArrays {
+  using T = typename D::Parameter;
+  alignas(64) T value[D::kParameters][kBlock];
+
+  ParameterArrays(const Draw& draw, int64_t position, int count) {
+    for (int k = 0; k < D::kParameters; ++k) elements<T>(draw.parameter[k], position, count, value[k]);
+  }
+  // f(parameter...) of element i.
+  template <class F>
+  TTF_HD auto apply(F f, int i) const {
+    if constexpr (D::kParameters == 1) {
+      return f(value[0][i]);
+    } else if constexpr (D::kParameters == 2) {
+      return f(value[0][i], value[1][i]);
+    } else {
+      return f(value[0][i], value[1][i], value[2][i]);
+    }
+  }
 };
 
-// Elements position... of the result, from their words.
 template <class D>
-void values(const Draw& draw, int64_t position, int count, const void* words0, const void* words1) {
+struct PreparedEach {
+  const ParameterArrays<D>* arrays;
+  TTF_HD typename D::Prepared operator[](int i) const {
+    return arrays->apply([](auto... parameters) { return D::prepare(parameters...); }, i);
+  }
+};
+
+template <class D>
+bool all_numbers(const Draw& draw) {
+  for (int k = 0; k < D::kParameters; ++k) {
+    if (draw.parameter[k].data) return false;
+  }
+  return true;
+}
+
+// Elements position... of the result, from their inputs.
+template <class D>
+TTF_NOINLINE void write_values(const Draw& draw, int64_t position, int count, const InputPointers& inputs, typename D::Out* out) {
   using T = typename D::Parameter;
-  auto* out = static_cast<typename D::Out*>(draw.out) + position;
-  const Parameter* p = draw.parameter;
   if constexpr (D::kParameters == 0) {
-    transform_words<D>(count, out, words0, words1);
-  } else if constexpr (D::kParameters == 1) {
-    if (!p[0].data) return transform_words<D>(count, out, words0, words1, number<T>(p[0]));
-    T buffer[kBlock];
-    transform_words<D>(count, out, words0, words1, elements<T>(p[0], position, count, buffer));
-  } else if (!p[0].data && !p[1].data) {
-    const auto prepared = D::prepare(number<T>(p[0]).value, number<T>(p[1]).value);
-    transform_words<D>(count, out, words0, words1, Broadcast<typename D::Prepared>{prepared});
+    transform_inputs<D>(count, out, inputs);
+  } else if constexpr (HasPrepared<D>::value) {
+    const ParameterArrays<D> arrays(draw, position, all_numbers<D>(draw) ? 1 : count);
+    const PreparedEach<D> each = {&arrays};
+    if (!all_numbers<D>(draw)) return transform_inputs<D>(count, out, inputs, each);
+    transform_inputs<D>(count, out, inputs, Broadcast<typename D::Prepared>{each[0]});
   } else {
-    T first[kBlock], second[kBlock];
-    elements<T>(p[0], position, count, first);
-    elements<T>(p[1], position, count, second);
-    transform_words<D>(count, out, words0, words1, PreparedEach<D>{first, second});
+    if (!draw.parameter[0].data) return transform_inputs<D>(count, out, inputs, number<T>(draw.parameter[0]));
+    T buffer[kBlock];
+    transform_inputs<D>(count, out, inputs, elements<T>(draw.parameter[0], position, count, buffer));
+  }
+}
+
+template <class D>
+void values(const Draw& draw, int64_t position, int count, const InputPointers& inputs) {
+  write_values<D>(draw, position, count, inputs, static_cast<typename D::Out*>(draw.out) + position);
+}
+
+// Half precision: float's values, rounded once.
+template <class D, class Half>
+void half_values(const Draw& draw, int64_t position, int count, const InputPointers& inputs) {
+  alignas(64) float whole[kBlock];
+  write_values<D>(draw, position, count, inputs, whole);
+  uint16_t* const out = static_cast<uint16_t*>(draw.out) + position;
+  for (int i = 0; i < count; ++i) out[i] = Half::narrow(whole[i]);
+}
+
+// A count in float64 takes any of the types of counts.
+template <class D>
+void count_values(const Draw& draw, int64_t position, int count, const InputPointers& inputs) {
+  alignas(64) double counts[kBlock];
+  write_values<D>(draw, position, count, inputs, counts);
+  store_counts(draw.value, counts, count, draw.out, position);
+}
+
+// The concentrations of a gamma input.
+template <class D>
+void concentrations(const Draw& draw, int64_t position, int count, int number, void* out) {
+  using T = typename D::Parameter;
+  const ParameterArrays<D> arrays(draw, position, count);
+  for (int i = 0; i < count; ++i) {
+    static_cast<T*>(out)[i] = arrays.apply([number](auto... p) { return D::concentration(number, p...); }, i);
   }
 }
 
 // A distribution as the block loop sees it.
 struct Method {
   int word_bits;
-  Words words;
-  void (*values)(const Draw&, int64_t position, int count, const void* words0, const void* words1);
+  const Input* inputs;
+  int input_count;
+  void (*values)(const Draw&, int64_t position, int count, const InputPointers& inputs);
+  void (*concentrations)(const Draw&, int64_t position, int count, int number, void* out) = nullptr;
 };
 
 template <class D>
-Method method_of() {
-  return {8 * int(sizeof(typename D::Word)), D::kWords, values<D>};
+struct HasGammas {
+  static constexpr bool value = D::Inputs::kInputs[0].kind == Input::gamma ||
+                                D::Inputs::kInputs[D::Inputs::kCount - 1].kind == Input::gamma;
+};
+
+template <class D>
+Method method_with(void (*values)(const Draw&, int64_t, int, const InputPointers&)) {
+  Method result = {8 * int(sizeof(typename D::Word)), D::Inputs::kInputs, D::Inputs::kCount, values};
+  if constexpr (HasGammas<D>::value) result.concentrations = concentrations<D>;
+  return result;
 }
 
-// Float distributions exist in all four types, half precision by rounding the float32 draw.
+template <class D>
+Method method_of() {
+  return method_with<D>(values<D>);
+}
+template <class D, class Half>
+Method half_method_of() {
+  return method_with<D>(half_values<D, Half>);
+}
+template <class D>
+Method count_method_of() {
+  return method_with<D>(count_values<D>);
+}
+
+// Float distributions exist in all four types.
 template <template <class> class D>
 Method float_method(Value value) {
   switch (value) {
-    case Value::float16: return method_of<AsHalf<D<float>, Float16>>();
-    case Value::bfloat16: return method_of<AsHalf<D<float>, BFloat16>>();
+    case Value::float16: return half_method_of<D<float>, Float16>();
+    case Value::bfloat16: return half_method_of<D<float>, BFloat16>();
     case Value::float64: return method_of<D<double>>();
     default: return method_of<D<float>>();
   }
@@ -138,6 +282,15 @@ inline Method uniform_method(Value value) {
     case Value::bfloat16: return method_of<UniformHalf<BFloat16>>();
     case Value::float64: return method_of<Uniform<double>>();
     default: return method_of<Uniform<float>>();
+  }
+}
+
+inline Method truncated_normal_method(Value value) {
+  switch (value) {
+    case Value::float16: return half_method_of<TruncatedNormal<float, HalfNeighbours<Float16>>, Float16>();
+    case Value::bfloat16: return half_method_of<TruncatedNormal<float, HalfNeighbours<BFloat16>>, BFloat16>();
+    case Value::float64: return method_of<TruncatedNormal<double>>();
+    default: return method_of<TruncatedNormal<float>>();
   }
 }
 
@@ -165,8 +318,8 @@ inline Method rademacher_method(Value value) {
     case Value::int16: return method_of<Rademacher<int16_t>>();
     case Value::int32: return method_of<Rademacher<int32_t>>();
     case Value::int64: return method_of<Rademacher<int64_t>>();
-    case Value::float16: return method_of<AsHalf<Rademacher<float>, Float16>>();
-    case Value::bfloat16: return method_of<AsHalf<Rademacher<float>, BFloat16>>();
+    case Value::float16: return half_method_of<Rademacher<float>, Float16>();
+    case Value::bfloat16: return half_method_of<Rademacher<float>, BFloat16>();
     case Value::float64: return method_of<Rademacher<double>>();
     default: return method_of<Rademacher<float>>();
   }
@@ -188,6 +341,25 @@ inline Method method(const Draw& draw) {
       return draw.wide ? method_of<Bernoulli<double>>() : method_of<Bernoulli<float>>();
     case Distribution::bernoulli_high:
       return draw.wide ? method_of<BernoulliHigh<double>>() : method_of<BernoulliHigh<float>>();
+    case Distribution::cauchy: return float_method<Cauchy>(draw.value);
+    case Distribution::maxwell: return float_method<Maxwell>(draw.value);
+    case Distribution::double_sided_maxwell: return float_method<DoubleSidedMaxwell>(draw.value);
+    case Distribution::pareto: return float_method<Pareto>(draw.value);
+    case Distribution::rayleigh: return float_method<Rayleigh>(draw.value);
+    case Distribution::weibull_min: return float_method<WeibullMin>(draw.value);
+    case Distribution::lognormal: return float_method<LogNormal>(draw.value);
+    case Distribution::triangular: return float_method<Triangular>(draw.value);
+    case Distribution::wald: return float_method<Wald>(draw.value);
+    case Distribution::truncated_normal: return truncated_normal_method(draw.value);
+    case Distribution::gamma: return float_method<Gamma>(draw.value);
+    case Distribution::loggamma: return float_method<LogGamma>(draw.value);
+    case Distribution::chisquare: return float_method<ChiSquare>(draw.value);
+    case Distribution::beta: return float_method<Beta>(draw.value);
+    case Distribution::f: return float_method<FisherF>(draw.value);
+    case Distribution::t: return float_method<StudentT>(draw.value);
+    case Distribution::generalized_normal: return float_method<GeneralizedNormal>(draw.value);
+    case Distribution::geometric:
+      return draw.wide ? count_method_of<Geometric<double>>() : count_method_of<Geometric<float>>();
     default: return rademacher_method(draw.value);
   }
 }

@@ -17,13 +17,25 @@ struct Blocks {
   alignas(64) uint32_t word0[kBlock], word1[kBlock], second[kBlock];
 };
 
-// Which words of which streams a block of elements asks for: consecutive ones of one key...
+// Which words of which streams a block of elements asks for: evenly spaced ones of one key...
 struct Run {
   Key2x32 key;
   uint64_t first;
+  uint32_t step = 1;
 };
 
-// ... or any words of any keys, listed one by one.
+// ... any words of one key ...
+struct Listed {
+  Key2x32 key;
+  alignas(64) uint32_t hi[kBlock], lo[kBlock];  // the index
+
+  void set(int i, uint64_t index) {
+    hi[i] = hi32(index);
+    lo[i] = lo32(index);
+  }
+};
+
+// ... or any words of any keys.
 struct Gather {
   alignas(64) uint32_t key0[kBlock], key1[kBlock];
   alignas(64) uint32_t hi[kBlock], lo[kBlock];  // the index
@@ -33,6 +45,16 @@ struct Gather {
     key1[i] = key.word[1];
     hi[i] = hi32(index);
     lo[i] = lo32(index);
+  }
+};
+
+// The keys of a block of elements, where each has its own.
+struct KeyBlock {
+  alignas(64) uint32_t word0[kBlock], word1[kBlock];
+
+  void copy(int from, int to) {
+    word0[to] = word0[from];
+    word1[to] = word1[from];
   }
 };
 
@@ -50,14 +72,15 @@ template <bool choose, class PlaceOf>
 TTF_HD void set_counters(const Run& run, int count, PlaceOf place, Blocks& blocks) {
   const uint32_t first_hi = hi32(run.first), first_lo = lo32(run.first);
   for (int i = 0; i < count; ++i) {
-    const uint32_t lo = first_lo + i;
+    const uint32_t lo = first_lo + run.step * i;
     set_counter<choose>(i, place(first_hi + (lo < first_lo), lo), blocks);
   }
 }
 
-template <bool choose, class PlaceOf>
-TTF_HD void set_counters(const Gather& gather, int count, PlaceOf place, Blocks& blocks) {
-  for (int i = 0; i < count; ++i) set_counter<choose>(i, place(gather.hi[i], gather.lo[i]), blocks);
+// Of Listed or Gather.
+template <bool choose, class Source, class PlaceOf>
+TTF_HD void set_counters(const Source& source, int count, PlaceOf place, Blocks& blocks) {
+  for (int i = 0; i < count; ++i) set_counter<choose>(i, place(source.hi[i], source.lo[i]), blocks);
 }
 
 // ---- Cipher ----
@@ -97,6 +120,8 @@ TTF_NOINLINE inline void encrypt(const Run& run, int count, Blocks& blocks) {
   encrypt_in_place(count, blocks, [key](int) { return key; });
 }
 
+inline void encrypt(const Listed& listed, int count, Blocks& blocks) { encrypt(Run{listed.key, 0}, count, blocks); }
+
 TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks) {
   encrypt_in_place(count, blocks, [&gather](int base) {
     KeyLanes key;
@@ -131,7 +156,7 @@ void words(const Source& source, int count, uint64_t n, uint64_t* out) {
   for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
 }
 
-// The commonest draws, 32-bit words of a run of the partitionable stream, stay in registers from counter to
+// The commonest draws, consecutive 32-bit words of the partitionable stream, stay in registers from counter to
 // word. (Not where the low half of the counter wraps around, once in 2^32 elements.)
 TTF_NOINLINE inline void run_words(const Run& run, int count, uint32_t* out) {
   const Key2x32 key = run.key;
@@ -151,7 +176,7 @@ TTF_NOINLINE inline void run_words(const Run& run, int count, uint32_t* out) {
 
 template <>
 inline void words<Threefry2x32>(const Run& run, int count, uint64_t n, uint32_t* out) {
-  if (lo32(run.first) <= UINT32_MAX - kBlock) return run_words(run, count, out);
+  if (run.step == 1 && lo32(run.first) <= UINT32_MAX - kBlock) return run_words(run, count, out);
   block_words<Threefry2x32>(run, count, n, out);
 }
 
@@ -193,6 +218,110 @@ void words(const Source& source, int count, uint64_t n, uint16_t* out) {
 inline void word_pairs(const Run& run, int count, uint64_t n, Blocks& blocks) {
   set_counters<false>(run, count, [n](uint32_t hi, uint32_t lo) { return Threefry2x32Original::place32(hi, lo, n); }, blocks);
   encrypt(run, count, blocks);
+}
+
+// ---- Sources made of others ----
+
+// The same elements of the keys' child streams.
+template <class Stream>
+Run child(const Run& run, int which, int) {
+  return {Stream::child(run.key, which, 2), run.first, run.step};
+}
+template <class Stream>
+TTF_NOINLINE Gather child(const Gather& gather, int which, int count) {
+  Gather result = gather;
+  for (int i = 0; i < count; ++i) {
+    const Key2x32 key = Stream::child({{gather.key0[i], gather.key1[i]}}, which, 2);
+    result.key0[i] = key.word[0];
+    result.key1[i] = key.word[1];
+  }
+  return result;
+}
+
+// Words start + stride * i for the elements' i.
+inline Run spread(const Run& run, uint64_t stride, uint64_t start, int) {
+  return {run.key, start + stride * run.first, uint32_t(stride) * run.step};
+}
+TTF_NOINLINE inline Gather spread(const Gather& gather, uint64_t stride, uint64_t start, int count) {
+  Gather result = gather;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t index = start + stride * join32(gather.hi[i], gather.lo[i]);
+    result.hi[i] = hi32(index);
+    result.lo[i] = lo32(index);
+  }
+  return result;
+}
+
+// ---- One key an element ----
+
+// The block at one counter, under each key. The results may take the keys' place.
+TTF_NOINLINE inline void encrypt_each(const KeyBlock& keys, int count, uint32_t c0, uint32_t c1, KeyBlock& out) {
+  encrypt_bundles(
+      count,
+      [&keys](int base) {
+        KeyLanes key;
+        key.word[0].load(keys.word0 + base);
+        key.word[1].load(keys.word1 + base);
+        return key;
+      },
+      [c0, c1](int, Lanes(&block)[2]) {
+        block[0] = Lanes::all(c0);
+        block[1] = Lanes::all(c1);
+      },
+      [&out](int base, Lanes(&block)[2]) {
+        block[0].store(out.word0 + base);
+        block[1].store(out.word1 + base);
+      });
+}
+
+// Child i of each key's n children. The children may take their parents' place.
+template <class Stream>
+TTF_NOINLINE void children(const KeyBlock& keys, int count, uint64_t i, uint64_t n, KeyBlock& out) {
+  if constexpr (!Stream::chooses) {
+    encrypt_each(keys, count, hi32(i), lo32(i), out);
+  } else {
+    const Place first = Stream::place32(0, uint32_t(2 * i), 2 * n), second = Stream::place32(0, uint32_t(2 * i + 1), 2 * n);
+    KeyBlock blocks[2];
+    encrypt_each(keys, count, first.c0, first.c1, blocks[0]);
+    encrypt_each(keys, count, second.c0, second.c1, blocks[1]);
+    for (int j = 0; j < count; ++j) {
+      out.word0[j] = Stream::word32(blocks[0].word0[j], blocks[0].word1[j], first.second);
+      out.word1[j] = Stream::word32(blocks[1].word0[j], blocks[1].word1[j], second.second);
+    }
+  }
+}
+
+// The only word of each key's draw of one.
+template <class Stream>
+void only_words(const KeyBlock& keys, int count, uint32_t* out) {
+  const Place place = Stream::place32(0, 0, 1);
+  KeyBlock blocks;
+  encrypt_each(keys, count, place.c0, place.c1, blocks);
+  for (int i = 0; i < count; ++i) out[i] = Stream::word32(blocks.word0[i], blocks.word1[i], place.second);
+}
+template <class Stream>
+void only_words(const KeyBlock& keys, int count, uint64_t* out) {
+  const Place place = Stream::place64(0, 0, 1);
+  KeyBlock blocks;
+  encrypt_each(keys, count, place.c0, place.c1, blocks);
+  for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
+}
+
+// For element i, child i of its key's n children.
+template <class Stream, class Source>
+TTF_NOINLINE void element_keys(const Source& source, int count, uint64_t n, KeyBlock& out) {
+  if constexpr (!Stream::chooses) {
+    Blocks blocks;
+    set_counters<false>(source, count, [](uint32_t hi, uint32_t lo) { return Stream::place64(hi, lo, 0); }, blocks);
+    encrypt(source, count, blocks);
+    for (int i = 0; i < count; ++i) {
+      out.word0[i] = blocks.word0[i];
+      out.word1[i] = blocks.word1[i];
+    }
+  } else {
+    block_words<Stream>(spread(source, 2, 0, count), count, 2 * n, out.word0);
+    block_words<Stream>(spread(source, 2, 1, count), count, 2 * n, out.word1);
+  }
 }
 
 TTF_NAMESPACE_END

@@ -18,7 +18,7 @@ struct Bernoulli : FloatDistribution<T> {
 template <class T>
 struct BernoulliHigh : Bernoulli<T> {
   using Word = typename Format<T>::Word;
-  static constexpr Words kWords = Words::halves;
+  using Inputs = Halves;
 
   TTF_HD static uint8_t value(Word high_word, Word low_word, T p) {
     return unit(low_word) * Format<T>::step < p - unit(high_word);
@@ -32,7 +32,7 @@ struct Rademacher {
   using Out = O;
   using Parameter = float;
   static constexpr int kParameters = 0;
-  static constexpr Words kWords = Words::one;
+  using Inputs = OneWord;
 
   TTF_HD static O value(uint32_t word) { return word >> 31 ? O(-1) : O(1); }
 };

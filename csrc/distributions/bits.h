@@ -11,7 +11,7 @@ struct Bits {
   using Out = W;
   using Parameter = W;
   static constexpr int kParameters = 0;
-  static constexpr Words kWords = Words::one;
+  using Inputs = OneWord;
 
   TTF_HD static W value(W word) { return word; }
 };

@@ -19,7 +19,7 @@ struct Gumbel : FloatDistribution<T> {
 template <class T>
 struct GumbelHigh : FloatDistribution<T> {
   using Word = typename Format<T>::Word;
-  static constexpr Words kWords = Words::halves;
+  using Inputs = Halves;
 
   TTF_HD static T value(Word high_word, Word low_word) {
     const T high = unit(high_word);

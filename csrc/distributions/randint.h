@@ -57,7 +57,7 @@ struct RandInt {
   using Out = O;
   using Parameter = uint64_t;
   static constexpr int kParameters = 2;
-  static constexpr Words kWords = Words::children;
+  using Inputs = Children;
 
   struct Prepared {
     uint64_t low, divisor, reciprocal;
@@ -76,7 +76,7 @@ struct RandInt64 {
   using Out = uint64_t;
   using Parameter = uint64_t;
   static constexpr int kParameters = 2;
-  static constexpr Words kWords = Words::children;
+  using Inputs = Children;
 
   struct Prepared {
     uint64_t low, span, divisor, reciprocal, shifted_reciprocal;

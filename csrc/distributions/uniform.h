@@ -41,7 +41,7 @@ struct UniformHalf {
   using Out = uint16_t;
   using Parameter = float;  // holds a number of the half-precision type
   static constexpr int kParameters = 2;
-  static constexpr Words kWords = Words::one;
+  using Inputs = OneWord;
 
   TTF_HD static float round(float x) { return Half::widen(Half::narrow(x)); }
 

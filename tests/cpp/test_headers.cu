@@ -18,7 +18,13 @@ __device__ Word encrypted_sum(Word counter, Word key_word, int rounds) {
 template <class T>
 __device__ T all_functions(T x) {
   const T root = numerics::sqrt(numerics::abs(x));
-  return numerics::fma(numerics::log(x), numerics::log1p(x), numerics::erf_inv(root));
+  const T sum = numerics::exp(x) + numerics::pow(root, x) + numerics::tan(x) + numerics::erf(numerics::floor(x));
+  return sum + numerics::fma(numerics::log(x), numerics::log1p(x), numerics::erf_inv(root));
+}
+
+__device__ double special_functions(double x) {
+  return numerics::stirling_tail(x) + numerics::deviance(x) + numerics::normal_tail_ratio(x, x + 1) +
+         numerics::normal_tail_inverse(x, 0.5) + numerics::loggamma_slope(x, x);
 }
 
 __global__ void kernel(uint32_t* words32, uint64_t* words64, float* floats, double* doubles, uint16_t* halves) {
@@ -27,6 +33,7 @@ __global__ void kernel(uint32_t* words32, uint64_t* words64, float* floats, doub
   words64[i] = encrypted_sum<uint64_t, 2>(i, 3, 20) + encrypted_sum<uint64_t, 4>(i, 4, 20);
   floats[i] = all_functions(numerics::float_from_bits(numerics::to_bits(floats[i]) + 1));
   doubles[i] = all_functions(numerics::double_from_bits(numerics::to_bits(doubles[i]) + 1));
+  doubles[i] += special_functions(doubles[i]);
   const float sum = numerics::from_float16_bits(halves[i]) + numerics::from_bfloat16_bits(halves[i]);
   halves[i] = numerics::to_float16_bits(sum) ^ numerics::to_bfloat16_bits(sum);
 }

@@ -1,0 +1,28 @@
+// Triangular by inversion of its two parabolas, left and right of the mode.
+#pragma once
+
+#include "distribution.h"
+
+TTF_NAMESPACE_BEGIN
+
+template <class T>
+struct Triangular : FloatDistribution<T> {
+  static constexpr int kParameters = 3;
+
+  struct Prepared {
+    T left, right, width, rise, fall, at_mode;  // at_mode: the CDF there
+  };
+  TTF_HD static Prepared prepare(T left, T mode, T right) {
+    const bool valid = left <= mode && mode <= right && left < right && is_finite(right - left);
+    const T width = right - left, rise = mode - left;
+    return {nan_unless(valid, left), nan_unless(valid, right), width, rise, right - mode, rise / width};
+  }
+  TTF_HD static T value(typename Format<T>::Word word, const Prepared& p) {
+    const T u = unit(word);
+    const T rising = p.left + numerics::sqrt(u * p.width * p.rise);
+    const T falling = p.right - numerics::sqrt((1 - u) * p.width * p.fall);
+    return u < p.at_mode ? rising : falling;
+  }
+};
+
+TTF_NAMESPACE_END
