@@ -624,7 +624,8 @@ def test_choice_without_replacement_needs_enough_positive_probabilities() -> Non
 def test_choice_refuses_weights_that_are_no_probabilities() -> None:
     for bad in (math.nan, -1.0):
         for make in (list, torch.tensor):
-            refuses(ValueError, lambda: random.choice(KEY, 3, (50,), p=make([1.0, bad, 1.0])), "p", "negative")
+            weights = make([1.0, bad, 1.0])
+            refuses(ValueError, lambda w=weights: random.choice(KEY, 3, (50,), p=w), "p", "negative")
 
 
 def test_choice_stays_in_range_whatever_the_weights() -> None:

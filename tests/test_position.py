@@ -106,12 +106,10 @@ def test_each_element_has_its_own_parameters(name: str, impl: str) -> None:
     """A draw with tensors as parameters is, element by element, the draw with those numbers."""
     arguments = {**PARAMETRIC, **COUNTS}[name]
     key, draw = random.key(41, impl=impl), getattr(random, name)
-    factors = torch.tensor([0.5, 1.0, 1.4])
-    columns = torch.stack(
-        [draw(key, *(a * float(f) for a in arguments), shape=(400, 3))[:, j] for j, f in enumerate(factors)], 1
-    )
+    tensors = [a * torch.tensor([0.5, 1.0, 1.4]) for a in arguments]
+    columns = [draw(key, *(t[j].item() for t in tensors), shape=(400, 3))[:, j] for j in range(3)]
     shape = (400,) if name == "double_sided_maxwell" else (400, 3)  # whose parameters' shape is added
-    assert torch.equal(draw(key, *(a * factors for a in arguments), shape=shape), columns)
+    assert torch.equal(draw(key, *tensors, shape=shape), torch.stack(columns, 1))
 
 
 def test_whole_rows_in_windows_and_batches(impl: str) -> None:

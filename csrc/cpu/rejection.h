@@ -108,18 +108,21 @@ void gamma_log_boosts(const KeyBlock& keys, int count, const T* concentration, T
   using Word = typename Format<T>::Word;
   KeyBlock boosted;
   alignas(64) Word words[kBlock];
-  int slot[kBlock], n = 0;
+  alignas(64) T alpha[kLength], log_u[kLength];
+  int slot[kLength], n = 0;
   for (int i = 0; i < count; ++i) {
     log_boost[i] = 0;
     if (!GammaTrial<T>::is_boosted(concentration[i])) continue;
     boosted.word0[n] = keys.word0[i];
     boosted.word1[n] = keys.word1[i];
+    alpha[n] = concentration[i];
     slot[n++] = i;
   }
   if (n == 0) return;
   children<Stream>(boosted, n, 1, 2, boosted);
   only_words<Stream>(boosted, n, words);
-  for (int i = 0; i < n; ++i) log_boost[slot[i]] = gamma_log_boost(words[i], concentration[slot[i]]);
+  for (int i = 0; i < n; ++i) log_u[i] = gamma_log_boost(words[i], alpha[i]);
+  for (int i = 0; i < n; ++i) log_boost[slot[i]] = log_u[i];
 }
 
 // keys: one an element.
@@ -424,13 +427,11 @@ class SearchLanes {
   void run(double* out) {
     KeyBlock blocks;
     encrypt_each(key_, count_, 0, 0, blocks);
+    prepare();
+    for (int i = 0; i < count_; ++i) u_[i] = unit(join32(blocks.word0[i], blocks.word1[i]));
     for (int base = 0; base < count_; base += kGroup) {
       Group group;
-      for (int i = 0; i < kGroup; ++i) {
-        const int lane = base + i < count_ ? base + i : base;  // what is over the end repeats the first
-        const double u = unit(join32(blocks.word0[lane], blocks.word1[lane]));
-        group.set(i, BinomialSearch::begin(u, n_[lane], p_[lane]));
-      }
+      for (int i = 0; i < kGroup; ++i) group.set(i, {n_[base + i], odds_[base + i], u_[base + i], term_[base + i], 0});
       for (int steps = 0; steps < BinomialSearch::kMost && group.advance(); steps += kSteps) {
       }
       for (int i = 0; i < kGroup && base + i < count_; ++i) out[slot_[base + i]] = group.found[i];
@@ -439,6 +440,24 @@ class SearchLanes {
 
  private:
   static constexpr int kGroup = 16, kSteps = 4;
+
+  // Where all lanes have the same parameters, once for all.
+  void prepare() {
+    bool same = true;
+    for (int i = 1; i < count_; ++i) same = same && n_[i] == n_[0] && p_[i] == p_[0];
+    const int several = same && count_ > 0 ? 1 : count_;
+    for (int i = 0; i < several; ++i) {
+      const BinomialSearch search = BinomialSearch::begin(0, n_[i], p_[i]);
+      odds_[i] = search.odds;
+      term_[i] = search.term;
+    }
+    // The lanes that fill a group up are over at once.
+    for (int i = several; i < count_ + kGroup; ++i) {
+      if (i >= count_) n_[i] = u_[i] = 0;
+      odds_[i] = odds_[0];
+      term_[i] = term_[0];
+    }
+  }
 
   struct Group {
     alignas(64) double n[kGroup], odds[kGroup], rest[kGroup], term[kGroup], found[kGroup];
@@ -464,7 +483,7 @@ class SearchLanes {
   };
 
   KeyBlock key_;
-  alignas(64) double n_[kLength], p_[kLength];
+  alignas(64) double n_[kLength], p_[kLength], u_[kLength], odds_[kLength], term_[kLength];
   int slot_[kLength];
   int count_ = 0;
 };
