@@ -8,6 +8,7 @@ at a fixed quantile (Figurnov, Mohamed & Mnih, "Implicit reparameterization grad
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,9 +26,58 @@ Arguments = tuple[Tensor, int, Sequence[int], _ops.Window]
 # ---- Draws ----
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What a draw is made with besides tensors, as one object: functorch loses count of arguments that are sequences."""
+
+    name: str
+    impl: int
+    size: Sequence[int]
+    window: _ops.Window
+    dtype: int
+
+    def draw(self, key: Tensor, *parameters: Tensor) -> Tensor:
+        return _OPERATORS[self.name](key, self.impl, self.size, self.window, *parameters, self.dtype)
+
+    def slopes(self, key: Tensor, *parameters: Tensor) -> tuple[Tensor, ...]:
+        return _SLOPES[self.name]((key, self.impl, self.size, self.window), self.dtype, *parameters)
+
+    def parameter_gradients(self, grad: Tensor, key: Tensor, *parameters: Tensor) -> list[Tensor]:
+        grad = grad.to(parameters[0].dtype)
+        slopes = self.slopes(key, *parameters)
+        return [(grad * slope).sum_to_size(p.shape) for slope, p in zip(slopes, parameters)]
+
+
 class _Draw(torch.autograd.Function):
-    """A draw by name; the names are those of ``_SLOPES``. Parameters that it does not have are None (torch.compile does not
-    trace functions of any number of arguments)."""
+    """A draw in eager mode."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(plan: _Plan, key: Tensor, *parameters: Tensor) -> Tensor:
+        return plan.draw(key, *parameters)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.plan, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return None, None, *ctx.plan.parameter_gradients(grad, *ctx.saved_tensors)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        slopes = ctx.plan.slopes(*ctx.saved_tensors)
+        terms = [tangent * slope for tangent, slope in zip(tangents[2:], slopes) if tangent is not None]
+        total: Tensor = sum(terms[1:], terms[0])
+        return total.to(_ops.DTYPES[ctx.plan.dtype])
+
+
+class _CompiledDraw(torch.autograd.Function):
+    """A draw in compiled code. torch.compile traces no function with a jvp, with any number of arguments or with a plan
+    among them; parameters that the draw does not have are None."""
 
     generate_vmap_rule = True
 
@@ -43,21 +93,17 @@ class _Draw(torch.autograd.Function):
         second: Tensor | None,
         third: Tensor | None,
     ) -> Tensor:
-        return _OPERATORS[name](key, impl, size, window, *_present(first, second, third), dtype)
+        return _Plan(name, impl, size, window, dtype).draw(key, *_present(first, second, third))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.sampler, key, ctx.impl, ctx.size, ctx.window, ctx.dtype, first, second, third = inputs
-        parameters = _present(first, second, third)
-        ctx.save_for_backward(key, *parameters)
-        ctx.save_for_forward(key, *parameters)
+        ctx.save_for_backward(key, *_present(first, second, third))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        key, *parameters = ctx.saved_tensors
-        slopes = _SLOPES[ctx.sampler]((key, ctx.impl, ctx.size, ctx.window), ctx.dtype, *parameters)
-        grad = grad.to(parameters[0].dtype)
-        grads = [(grad * slope).sum_to_size(p.shape) for slope, p in zip(slopes, parameters)]
+        plan = _Plan(ctx.sampler, ctx.impl, ctx.size, ctx.window, ctx.dtype)
+        grads = plan.parameter_gradients(grad, *ctx.saved_tensors)
         return None, None, None, None, None, None, *grads, *[None] * (3 - len(grads))
 
 
@@ -65,34 +111,48 @@ def _present(*parameters: Tensor | None) -> list[Tensor]:
     return [p for p in parameters if p is not None]
 
 
-class _DrawForwardMode(_Draw):
-    """The same with forward-mode derivatives. Compiled code needs the class without: torch.compile cannot
-    trace the backward of a function that has a jvp."""
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Tensor:
-        key, *parameters = ctx.saved_tensors
-        slopes = _SLOPES[ctx.sampler]((key, ctx.impl, ctx.size, ctx.window), ctx.dtype, *parameters)
-        terms = [tangent * slope for tangent, slope in zip(tangents[6:], slopes) if tangent is not None]
-        total: Tensor = sum(terms[1:], terms[0])
-        return total.to(_ops.DTYPES[ctx.dtype])
-
-
 def draw(name: str, arguments: Arguments, parameters: Sequence[Tensor], dtype: int) -> Tensor:
-    """A draw that is differentiable in its parameters, which have the type that the draw is computed in."""
+    """A draw that is differentiable in its parameters, which have the type that the draw is computed in.
+
+    Raises:
+        NotImplementedError: where torch would give wrong second derivatives: in nested forward mode, and in compiled code under nested
+            derivatives of torch.func, unless the draw is linear in its parameters. (There a gradient of torch.func inside of a
+            ``backward()`` goes unnoticed: the slopes then count as constants.)
+    """
     key, impl, size, window = arguments
-    if torch.compiler.is_compiling() and forward_ad._current_level >= 0:
-        # Forward mode in compiled code ignores autograd functions: a sum of ordinary operations, which adds
-        # zero to the draw and the slopes to its derivatives.
-        fixed = [p.detach() for p in parameters]
-        result = _OPERATORS[name](key, impl, size, window, *fixed, dtype)
-        slopes = _SLOPES[name](arguments, dtype, *fixed)
-        moved = sum((p * slope for p, slope in zip(parameters, slopes)), torch.zeros((), dtype=fixed[0].dtype))
-        return result + (moved - moved.detach()).to(result.dtype)
+    plan = _Plan(name, impl, size, window, dtype)
+    if not torch.compiler.is_compiling():
+        if _derivatives_around(forward_only=True) > 1:
+            raise NotImplementedError(
+                f"{name} has no nested forward-mode derivatives; take jacfwd of jacrev, as hessian does"
+            )
+        drawn: Tensor = _Draw.apply(plan, key, *parameters)  # type: ignore[no-untyped-call]
+        return drawn
+    if forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None:
+        if name not in _LINEAR and _derivatives_around(forward_only=False) > 1:
+            raise NotImplementedError(f"{name} has first derivatives only in compiled code")
+        return _as_ordinary_operations(plan, key, parameters)
     padded = [*parameters, *[None] * (3 - len(parameters))]
-    function = _Draw if torch.compiler.is_compiling() else _DrawForwardMode
-    drawn: Tensor = function.apply(name, key, impl, size, window, dtype, *padded)  # type: ignore[no-untyped-call]
+    drawn = _CompiledDraw.apply(name, key, impl, size, window, dtype, *padded)  # type: ignore[no-untyped-call]
     return drawn
+
+
+def _as_ordinary_operations(plan: _Plan, key: Tensor, parameters: Sequence[Tensor]) -> Tensor:
+    """Compiled transforms of torch.func ignore autograd functions. This adds zero to the draw, and the slopes to its
+    derivatives."""
+    fixed = [p.detach() for p in parameters]
+    result = plan.draw(key, *fixed)
+    slopes = plan.slopes(key, *fixed)
+    moved = sum((p * slope for p, slope in zip(parameters, slopes)), torch.zeros((), dtype=fixed[0].dtype))
+    return result + (moved - moved.detach()).to(result.dtype)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _derivatives_around(forward_only: bool) -> int:
+    """How many of torch.func's derivatives are around."""
+    kinds = torch._C._functorch.TransformType
+    wanted = (kinds.Jvp,) if forward_only else (kinds.Jvp, kinds.Grad)
+    return sum(level.key() in wanted for level in torch._C._functorch.get_interpreter_stack() or ())
 
 
 # ---- Slopes of inversions ----
@@ -248,6 +308,9 @@ def _again(name: str, arguments: Arguments, *parameters: Tensor) -> Tensor:
         return draw(name, arguments, parameters, _CODES[parameters[0].dtype])
     return _OPERATORS[name](*arguments, *parameters, _CODES[parameters[0].dtype])
 
+
+# Samplers whose slopes do not depend on the parameters.
+_LINEAR = ("uniform", "rayleigh", "double_sided_maxwell")
 
 # (arguments, dtype, parameter...) -> the draw's derivative in each parameter.
 _SLOPES: dict[str, Callable[..., tuple[Tensor, ...]]] = {
