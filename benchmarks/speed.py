@@ -57,6 +57,16 @@ def bernoulli_(n: int) -> torch.Tensor:
     return torch.empty(n, dtype=torch.bool).bernoulli_(0.3)
 
 
+def log_normal_(n: int) -> torch.Tensor:
+    """torch's log-normal draw, which fills a tensor."""
+    return torch.empty(n).log_normal_()
+
+
+def trunc_normal_(n: int) -> torch.Tensor:
+    """torch's truncated normal draw, which fills a tensor."""
+    return torch.nn.init.trunc_normal_(torch.empty(n), 0.0, 1.0, -1.0, 2.0)
+
+
 def finished(draw: Callable[..., Any], key: Any) -> Any:
     """jax's draw, waited for."""
     return draw(key).block_until_ready()
@@ -100,6 +110,76 @@ def torch_cases(sizes: list[int]) -> Iterator[Case]:
         )
 
 
+def parametric_cases(n: int) -> Iterator[Case]:
+    """Draws with parameters, most of them by rejection. torch's take the parameters as tensors, made beforehand."""
+    full = partial(torch.full, (n,))
+    case = partial(Case, unit="M/s", amount=n, size=power_of_two(n))
+    yield case(
+        "gamma 2.5",
+        partial(random.gamma, KEY, 2.5, (n,)),
+        "_standard_gamma",
+        partial(torch._standard_gamma, full(2.5)),
+        target=1.5,
+    )
+    yield case(
+        "poisson 20, int32",
+        partial(random.poisson, KEY, 20.0, (n,)),
+        "torch.poisson",
+        partial(torch.poisson, full(20.0)),
+        target=2,
+    )
+    yield case(
+        "poisson 5, int32",
+        partial(random.poisson, KEY, 5.0, (n,)),
+        "torch.poisson",
+        partial(torch.poisson, full(5.0)),
+    )
+    yield case(
+        "binomial 100, 0.3",
+        partial(random.binomial, KEY, 100, 0.3, (n,)),
+        "torch.binomial",
+        partial(torch.binomial, full(100.0), full(0.3)),
+        target=2,
+    )
+    yield case(
+        "beta 2, 3",
+        partial(random.beta, KEY, 2.0, 3.0, (n,)),
+        "distributions.Beta",
+        partial(torch.distributions.Beta(2.0, 3.0).sample, (n,)),
+    )
+    yield case(
+        "t 4",
+        partial(random.t, KEY, 4.0, (n,)),
+        "distributions.StudentT",
+        partial(torch.distributions.StudentT(4.0).sample, (n,)),
+    )
+    yield case("lognormal", partial(random.lognormal, KEY, 1.0, (n,)), "log_normal_", partial(log_normal_, n))
+    yield case(
+        "truncated_normal -1, 2",
+        partial(random.truncated_normal, KEY, -1.0, 2.0, (n,)),
+        "init.trunc_normal_",
+        partial(trunc_normal_, n),
+    )
+
+
+def row_cases(n: int) -> Iterator[Case]:
+    """Rows of four numbers; the rate is that of the numbers."""
+    weights = torch.tensor([0.1, 0.2, 0.3, 0.4])
+    case = partial(Case, unit="M/s", amount=4 * n, size=f"{power_of_two(n)} x 4")
+    yield case(
+        "dirichlet",
+        partial(random.dirichlet, KEY, 10 * weights, (n,)),
+        "distributions.Dirichlet",
+        partial(torch.distributions.Dirichlet(10 * weights).sample, (n,)),
+    )
+    yield case(
+        "multinomial 100",
+        partial(random.multinomial, KEY, 100, weights, shape=(n, 4)),
+        "numpy PCG64",
+        partial(NUMPY.multinomial, 100, weights.double() / weights.double().sum(), n),
+    )
+
+
 def dtype_cases(n: int) -> Iterator[Case]:
     """The other floats, against torch."""
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
@@ -136,21 +216,30 @@ def numpy_cases(n: int) -> Iterator[Case]:
     )
 
 
-def jax_cases(n: int) -> Iterator[Case]:
-    """Against jax under jit, which picks its threads itself."""
+def jax_case(name: str, size: int, target: float | None = None, **parameters: float) -> Case:
+    """Against jax under jit, which picks its threads itself; with parameters, in numbers a second."""
     import jax  # type: ignore
 
-    jax_key = jax.random.key(42)
-    for name in ("uniform", "normal"):
-        draw = jax.jit(partial(getattr(jax.random, name), shape=(n,)))
-        yield Case(
-            name,
-            partial(getattr(random, name), KEY, (n,)),
-            "jax",
-            partial(finished, draw, jax_key),
-            amount=4 * n,
-            size=power_of_two(n),
-        )
+    draw = jax.jit(partial(getattr(jax.random, name), shape=(size,), **parameters))
+    return Case(
+        " ".join([name, ", ".join(f"{value:g}" for value in parameters.values())]).rstrip(),
+        partial(getattr(random, name), KEY, shape=(size,), **parameters),
+        "jax",
+        partial(finished, draw, jax.random.key(42)),
+        amount=size if parameters else 4 * size,
+        unit="M/s" if parameters else "GB/s",
+        size=power_of_two(size),
+        target=target,
+    )
+
+
+def jax_cases(n: int) -> Iterator[Case]:
+    """Short draws where jax takes seconds for a long one."""
+    yield jax_case("uniform", n)
+    yield jax_case("normal", n)
+    yield jax_case("gamma", n // 16, target=5, a=2.5)
+    yield jax_case("poisson", n // 16, target=5, lam=20.0)
+    yield jax_case("binomial", n // 16, target=5, n=100.0, p=0.3)
 
 
 def key_cases(n: int) -> Iterator[Case]:
@@ -273,6 +362,8 @@ def cases(quick: bool, jax: bool) -> Iterator[Case]:
     """All that is measured."""
     yield from torch_cases([2**22] if quick else [2**20, 2**22, 2**24])
     yield from dtype_cases(2**22)
+    yield from parametric_cases(2**20)
+    yield from row_cases(2**18)
     yield from numpy_cases(2**22)
     if jax:
         yield from jax_cases(2**22)

@@ -152,7 +152,7 @@ struct Permutation {
 // Functions of rows that lie side by side in memory: `length` numbers of type float32 or float64 each.
 enum class RowFunction : int {
   softmax,  // in: logarithms; out: their exponentials, scaled to the sum 1
-  ball,     // in: logarithms of gamma draws, words, exponentials, p (ball.h); out: points
+  ball,     // in: logarithms of gamma draws, words, exponentials, p (rows.h); out: points
   shares,   // in: weights; out: each one's part of its own and all later ones' sum
 };
 

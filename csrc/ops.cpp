@@ -1,6 +1,6 @@
 // The operators: their schemas, the checks of their arguments, and their CPU implementations.
 //
-// random.py and key.py check what a user writes and say so in Python's exceptions. The checks here
+// The Python modules check what a user writes and say so in Python's exceptions. The checks here
 // keep a direct call of an operator from reading or writing outside its tensors.
 #include <Python.h>
 #include <torch/csrc/stable/library.h>
@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cpu/kernels.h"
@@ -163,7 +165,8 @@ struct Plan {
     draw.out = result.mutable_data_ptr();
   }
 
-  // A parameter that is a tensor: it broadcasts to the result's shape, less the last axes that are `inner` to a draw's element.
+  // A parameter that is a tensor: it broadcasts to the result's shape, less the last axes that are `inner` to a draw's
+  // element.
   void broadcast(int index, const Tensor& tensor, ScalarType dtype, const char* name, int64_t inner = 0) {
     broadcast(draw.parameter[index], tensor, dtype, name, inner);
   }
@@ -189,7 +192,9 @@ struct Plan {
     draw.distribution = distribution;
     check_words();
     const int64_t positions = elements() == 0 ? 0 : kernels().draw_positions(draw);
-    in_parallel(positions, kGrain, [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); });
+    // Trials cost many times what a word does.
+    const int64_t grain = distribution >= Distribution::gamma ? kGrain / 8 : kGrain;
+    in_parallel(positions, grain, [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); });
     return result;
   }
 
@@ -323,36 +328,34 @@ Tensor bernoulli_tensor(const Tensor& key, int64_t impl, Sizes size, Window wind
   return plan.run(high ? Distribution::bernoulli_high : Distribution::bernoulli);
 }
 
-// Distributions with one, two or three parameters of the type they are computed in.
-template <Distribution distribution>
-Tensor with_one(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, int64_t dtype_code) {
+// Distributions with parameters of the type they are computed in.
+Tensor parametric(Distribution distribution, const Tensor& key, int64_t impl, const Sizes& size, const Window& window,
+                  std::initializer_list<const Tensor*> parameters, int64_t dtype_code) {
+  static const char* const names[] = {"first parameter", "second parameter", "third parameter"};
   const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
   Plan plan(key, impl, size, window, dtype);
-  plan.broadcast(0, first, computed_in(dtype), "first parameter");
+  int index = 0;
+  for (const Tensor* parameter : parameters) {
+    plan.broadcast(index, *parameter, computed_in(dtype), names[index]);
+    ++index;
+  }
   return plan.run(distribution);
 }
 
+template <Distribution distribution>
+Tensor with_one(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, int64_t dtype) {
+  return parametric(distribution, key, impl, size, window, {&first}, dtype);
+}
 template <Distribution distribution>
 Tensor with_two(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, const Tensor& second,
-                int64_t dtype_code) {
-  const ScalarType dtype = dtype_of(dtype_code);
-  require_float(dtype);
-  Plan plan(key, impl, size, window, dtype);
-  plan.broadcast(0, first, computed_in(dtype), "first parameter");
-  plan.broadcast(1, second, computed_in(dtype), "second parameter");
-  return plan.run(distribution);
+                int64_t dtype) {
+  return parametric(distribution, key, impl, size, window, {&first, &second}, dtype);
 }
-
-Tensor triangular(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& left, const Tensor& mode,
-                  const Tensor& right, int64_t dtype_code) {
-  const ScalarType dtype = dtype_of(dtype_code);
-  require_float(dtype);
-  Plan plan(key, impl, size, window, dtype);
-  plan.broadcast(0, left, computed_in(dtype), "left");
-  plan.broadcast(1, mode, computed_in(dtype), "mode");
-  plan.broadcast(2, right, computed_in(dtype), "right");
-  return plan.run(Distribution::triangular);
+template <Distribution distribution>
+Tensor with_three(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, const Tensor& second,
+                  const Tensor& third, int64_t dtype) {
+  return parametric(distribution, key, impl, size, window, {&first, &second, &third}, dtype);
 }
 
 // ---- Counts ----
@@ -689,7 +692,7 @@ STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) {
   m.impl("double_sided_maxwell", TORCH_BOX(&with_two<Distribution::double_sided_maxwell>));
   m.impl("beta", TORCH_BOX(&with_two<Distribution::beta>));
   m.impl("f", TORCH_BOX(&with_two<Distribution::f>));
-  m.impl("triangular", TORCH_BOX(&triangular));
+  m.impl("triangular", TORCH_BOX(&with_three<Distribution::triangular>));
   m.impl("geometric", TORCH_BOX(&geometric));
   m.impl("poisson", TORCH_BOX(&poisson));
   m.impl("binomial", TORCH_BOX(&binomial));

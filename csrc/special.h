@@ -87,12 +87,6 @@ TTF_HD double mills_ratio(double x) {
   return mills.above / mills.below;
 }
 
-// exp(x^2) erfc(x) for x >= 0, within a relative 9e-16.
-TTF_HD double erfcx(double x) {
-  constexpr double sqrt_two = 1.4142135623730951, sqrt_two_over_pi = 0.79788456080286536;
-  return sqrt_two_over_pi * mills_ratio(x * sqrt_two);
-}
-
 // Q(b) / Q(a) for 0 <= a <= b, a < 1e150, within a relative 1.2e-15 where it is a normal number. The densities'
 // ratio is exp(-(b - a) (b + a) / 2); a large exponent needs its low part.
 TTF_HD double normal_tail_ratio(double a, double b) {

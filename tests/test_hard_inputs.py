@@ -21,7 +21,7 @@ from test_headers import CXX, FLAGS, run
 from test_statistics import HALVES, LEAST, binomial, chi_square, counts, normal_p, plausible
 from torch import Tensor
 
-from torch_threefry import Key, random
+from torch_threefry import Key, _ops, random
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INF, NAN = math.inf, math.nan
@@ -430,3 +430,59 @@ def test_binomial_of_1_in_1e8_draws() -> None:
 
     found = counted(draw, n, 1, 20)
     assert plausible(chi_square(found, np.array([0.1, 0.9])))
+
+
+# ---- Found in review ----
+
+
+def test_triangular_of_any_size() -> None:
+    key = random.key(61)
+    unit = random.triangular(key, -1.0, 0.25, 1.0, (10_000,))
+    for size in (1e-25, 1e20, 2.0**100):
+        scaled = random.triangular(key, -size, 0.25 * size, size, (10_000,))
+        torch.testing.assert_close(scaled / size, unit, rtol=1e-5, atol=1e-6)
+    ends = random.triangular(key, 1e-3, 1e-3, 1e3, (10**6,))
+    assert 1e-3 * (1 - 1e-7) <= float(ends.min()) and float(ends.max()) <= 1e3
+
+
+def test_weibull_with_scale_zero() -> None:
+    assert bool((random.weibull_min(random.key(62), 0.0, 0.02, (10**5,)) == 0).all())
+
+
+def test_wald_with_a_mean_that_overflows_its_square() -> None:
+    draw = random.wald(random.key(63), 3e38, (10**5,))
+    assert bool((draw > 0).all())
+    # The limit is a Levy distribution.
+    assert plausible(stats.kstest(draw.double().numpy(), stats.levy.cdf).pvalue)
+
+
+def test_ball_where_all_gamma_draws_underflow() -> None:
+    words = torch.tensor([[1, -1]], dtype=torch.int32)
+    args = torch.tensor([[-200.0, -300.0]]), words, torch.tensor([0.0]), torch.tensor([100.0])
+    assert _ops.ball(*args).tolist() == [pytest.approx([1.0, -math.exp(-1)])]
+
+
+def test_truncated_normal_needs_a_number_between_its_bounds() -> None:
+    for lower, upper, dtype in ((1.0, 1.0 + 1e-12, None), (1.0, 1.0000001, None), (1.0, 1.0 + 2**-52, torch.float64)):
+        with pytest.raises(ValueError, match="lower and upper"):
+            random.truncated_normal(random.key(0), lower, upper, dtype=dtype)
+    assert 1.0 < float(random.truncated_normal(random.key(0), 1.0, 1.0000003)) < 1.0000003
+    half = random.truncated_normal(random.key(0), torch.tensor(1.0001), torch.tensor(1.0002), dtype=torch.bfloat16)
+    assert bool(half.isnan())
+
+
+def test_numbers_as_parameters_do_not_need_a_device() -> None:
+    key = random.key(0)
+    with torch.device("meta"):
+        assert random.truncated_normal(key, -1.0, 2.0, (3,)).device.type == "cpu"
+        assert random.triangular(key, -1.0, 0.0, 2.0, (3,)).device.type == "cpu"
+
+
+def test_limits_of_the_original_layout() -> None:
+    key = random.key(64, impl="threefry2x32_original")
+    assert random.binomial(key, 10, 0.5, (2**40,), window=((2**39, 2**39 + 5),)).shape == (5,)
+    assert random.multinomial(key, 10, torch.ones(2), shape=(2**40, 2), window=((2**39, 2**39 + 5),)).shape == (5, 2)
+    with pytest.raises(ValueError, match="use threefry2x32"):
+        random.poisson(key, 10.0, (2**32,), window=((0, 5),))
+    with pytest.raises(ValueError, match="use threefry2x32"):
+        random.gamma(key, 10.0, (2**31,), window=((0, 5),))

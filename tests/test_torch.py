@@ -316,6 +316,16 @@ def test_rows_and_counts_compile() -> None:
         assert torch.equal(a, b)
 
 
+def test_integers_as_parameters_compile() -> None:
+    def f(key: Key, n: int) -> tuple[Tensor, ...]:
+        return random.binomial(key, n, 0.3, (5,)), random.gamma(key, n, (5,)), random.triangular(key, 0, 1, n, (5,))
+
+    run = compiled(f)
+    for n in (10, 20, 33):
+        for a, b in zip(run(random.key(14), n), f(random.key(14), n)):
+            assert torch.equal(a, b)
+
+
 def _count_compilations(f: Any, calls: list[tuple[Any, ...]], **kw: Any) -> int:
     torch._dynamo.reset()
     counter = torch._dynamo.testing.CompileCounter()

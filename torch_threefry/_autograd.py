@@ -28,7 +28,8 @@ Arguments = tuple[Tensor, int, Sequence[int], _ops.Window]
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a draw is made with besides tensors, as one object: functorch loses count of arguments that are sequences."""
+    """What a draw is made with besides tensors, as one object: functorch loses count of arguments that are
+    sequences."""
 
     name: str
     impl: int
@@ -115,12 +116,14 @@ def draw(name: str, arguments: Arguments, parameters: Sequence[Tensor], dtype: i
     """A draw that is differentiable in its parameters, which have the type that the draw is computed in.
 
     Raises:
-        NotImplementedError: where torch would give wrong second derivatives: in nested forward mode, and in compiled code under nested
-            derivatives of torch.func, unless the draw is linear in its parameters. (There a gradient of torch.func inside of a
-            ``backward()`` goes unnoticed: the slopes then count as constants.)
+        NotImplementedError: where torch would give wrong second derivatives: in nested forward mode, and in compiled
+            code under nested derivatives of torch.func, unless the draw is linear in its parameters. (There a gradient
+            of torch.func inside of a ``backward()`` goes unnoticed: the slopes then count as constants.)
     """
     key, impl, size, window = arguments
     plan = _Plan(name, impl, size, window, dtype)
+    if not _derivatives_wanted(*parameters):
+        return plan.draw(key, *parameters)
     if not torch.compiler.is_compiling():
         if _derivatives_around(forward_only=True) > 1:
             raise NotImplementedError(
@@ -128,13 +131,23 @@ def draw(name: str, arguments: Arguments, parameters: Sequence[Tensor], dtype: i
             )
         drawn: Tensor = _Draw.apply(plan, key, *parameters)  # type: ignore[no-untyped-call]
         return drawn
-    if forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None:
+    if _is_transformed():
         if name not in _LINEAR and _derivatives_around(forward_only=False) > 1:
             raise NotImplementedError(f"{name} has first derivatives only in compiled code")
         return _as_ordinary_operations(plan, key, parameters)
     padded = [*parameters, *[None] * (3 - len(parameters))]
     drawn = _CompiledDraw.apply(name, key, impl, size, window, dtype, *padded)  # type: ignore[no-untyped-call]
     return drawn
+
+
+def _derivatives_wanted(*tensors: Tensor) -> bool:
+    """Whether anything may ask for derivatives in one of these."""
+    return _is_transformed() or (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+
+
+def _is_transformed() -> bool:
+    """Whether forward mode or a transform of torch.func is around."""
+    return forward_ad._current_level >= 0 or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _as_ordinary_operations(plan: _Plan, key: Tensor, parameters: Sequence[Tensor]) -> Tensor:
@@ -199,11 +212,10 @@ def _triangular_slopes(
     u = _ops.uniform(*arguments, 0.0, 1.0, _CODES[left.dtype])
     width, rise, fall = right - left, mode - left, right - mode
     before = u < rise / width
-    part = torch.where(before, u, 1 - u)
-    near, leg = torch.where(before, rise, fall), torch.where(before, width, width)
-    root = (part * width * near).sqrt()
-    half = torch.where(root > 0, part / (2 * torch.where(root > 0, root, 1.0)), 0.0)
-    in_mode, towards_far, own = half * leg, half * near, 1 - half * (near + width)
+    part, near = torch.where(before, u, 1 - u), torch.where(before, rise, fall)
+    in_mode = (part * width).sqrt() / (2 * torch.where(near > 0, near, 1.0).sqrt())
+    towards_far = (part / width).sqrt() * near.sqrt() / 2
+    own = 1 - in_mode - towards_far
     return torch.where(before, own, towards_far), in_mode, torch.where(before, towards_far, own)
 
 
@@ -221,8 +233,9 @@ def _truncated_normal_slopes(arguments: Arguments, dtype: int, lower: Tensor, up
     """The part of the probability that a bound's move shifts past the draw, over the draw's density."""
     u = _ops.uniform(*arguments, 0.0, 1.0, _CODES[lower.dtype])
     x = _again("truncated_normal", arguments, lower, upper)
-    from_lower = (1 - u) * ((x - lower) * (x + lower) / 2).exp()
-    from_upper = u * ((x - upper) * (x + upper) / 2).exp()
+    # The density is log-concave: neither slope is above 1, but for the draw's rounding far out in a tail.
+    from_lower = ((1 - u) * ((x - lower) * (x + lower) / 2).exp()).clamp(max=1)
+    from_upper = (u * ((x - upper) * (x + upper) / 2).exp()).clamp(max=1)
     return torch.where(lower.isinf(), 0.0, from_lower), torch.where(upper.isinf(), 0.0, from_upper)
 
 
@@ -340,14 +353,20 @@ _OPERATORS["uniform"] = _ops.uniform_tensor
 
 def softmax(logits: Tensor) -> Tensor:
     """exp(x) scaled to the sum 1, along the last dimension."""
-    return _with_derivatives_of(_ops.softmax(logits.detach().contiguous()), torch.softmax(logits, -1))
+    value = _ops.softmax(logits.detach().contiguous())
+    if not _derivatives_wanted(logits):
+        return value
+    return _with_derivatives_of(value, torch.softmax(logits, -1))
 
 
 def ball(log_gammas: Tensor, words: Tensor, exponentials: Tensor, p: Tensor) -> Tensor:
-    """Points of the unit ball of the p-norm: a row of gamma draws' logarithms and signed words each, with an exponential and p."""
+    """Points of the unit ball of the p-norm: a row of gamma draws' logarithms and signed words each, with an
+    exponential and p."""
     rows = [x.expand(log_gammas.shape[:-1]).contiguous() for x in (exponentials, p.detach())]
     value = _ops.ball(log_gammas.detach().contiguous(), words.contiguous(), *rows)
-    log_sum = (log_gammas.exp().sum(-1) + exponentials).log()
+    if not _derivatives_wanted(log_gammas, p):
+        return value
+    log_sum = torch.logaddexp(log_gammas.logsumexp(-1), exponentials.log())
     size = ((log_gammas - log_sum[..., None]) / p[..., None]).exp()
     return _with_derivatives_of(value, torch.where(words < 0, -size, size))
 

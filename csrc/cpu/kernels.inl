@@ -40,7 +40,8 @@ void fill_words(const Source& source, int count, uint64_t n, const Input& input,
 }
 
 template <class Stream, class Source>
-TTF_NOINLINE void fill_gammas(const Source& source, int count, uint64_t n, int bits, const void* concentrations, InputBuffer& out) {
+TTF_NOINLINE void fill_gammas(const Source& source, int count, uint64_t n, int bits, const void* concentrations,
+                              InputBuffer& out) {
   KeyBlock keys;
   element_keys<Stream>(source, count, n, keys);
   if (bits == 64) {
@@ -93,8 +94,8 @@ bool draws_counts(const Draw& draw) {
 // Below this many consecutive elements it is cheaper to list them one by one.
 constexpr int64_t kShortRun = 64;
 
-// block(source, position, count) for blocks of elements that cover positions [begin, end): a Run where many elements follow
-// one another, else a Gather.
+// block(source, position, count) for blocks of elements that cover positions [begin, end): a Run where many elements
+// follow one another, else a Gather.
 template <class Block>
 void for_each_block(const Draw& draw, int64_t begin, int64_t end, Block block) {
   const int64_t step = draw.window.step();
@@ -176,7 +177,8 @@ int64_t draw_positions(const Draw& draw) {
 
 // An element's own key takes two words of its parent.
 double draw_words(const Draw& draw) {
-  if (draws_counts(draw)) return double(draw.total);
+  if (draw.distribution == Distribution::poisson) return double(draw.total);
+  if (draw.distribution == Distribution::binomial) return 0;  // its streams are those of the partitionable layout
   const Method how = method(draw);
   double most = 0;
   for (int k = 0; k < how.input_count; ++k) {
@@ -225,7 +227,8 @@ void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end
     const double* row[kBlock];
     elements<double>(rows.parameter[0], position, count, left);
     for (int i = 0; i < count; ++i) {
-      row[i] = static_cast<const double*>(multinomial.shares.data) + multinomial.shares.walk.at((position + i) * categories);
+      const int64_t first = multinomial.shares.walk.at((position + i) * categories);
+      row[i] = static_cast<const double*>(multinomial.shares.data) + first;
     }
     for (int64_t j = 0; j < categories; ++j) {
       for (int i = 0; i < count; ++i) share[i] = row[i][j * step];
@@ -267,13 +270,15 @@ void rows(const Rows& rows, int64_t begin, int64_t end) {
 template <class T>
 void gamma_slopes_of(const GammaSlopes& slopes, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
-    const T concentration = static_cast<const T*>(slopes.concentration)[i], log_draw = static_cast<const T*>(slopes.log_draw)[i];
-    static_cast<T*>(slopes.out)[i] = finite(T(numerics::loggamma_slope(concentration, log_draw)));
+    const T concentration = static_cast<const T*>(slopes.concentration)[i];
+    const T log_draw = static_cast<const T*>(slopes.log_draw)[i];
+    static_cast<T*>(slopes.out)[i] = clamp_to_finite(T(numerics::loggamma_slope(concentration, log_draw)));
   }
 }
 
 void gamma_slopes(const GammaSlopes& slopes, int64_t begin, int64_t end) {
-  slopes.value == Value::float64 ? gamma_slopes_of<double>(slopes, begin, end) : gamma_slopes_of<float>(slopes, begin, end);
+  if (slopes.value == Value::float64) return gamma_slopes_of<double>(slopes, begin, end);
+  gamma_slopes_of<float>(slopes, begin, end);
 }
 
 // ---- Keys and the bare cipher ----

@@ -88,7 +88,9 @@ struct GammaLanes {
     draw_roots<Stream>(own);
     children<Stream>(key, count, 2, 3, own);
     only_words<Stream>(own, count, words);
-    for (int i = 0; i < count; ++i) accepted[i] = GammaTrial<T>::accepts(d[i], x[i], root[i], unit(words[i])) ? T(1) : T(0);
+    for (int i = 0; i < count; ++i) {
+      accepted[i] = GammaTrial<T>::accepts(d[i], x[i], root[i], unit(words[i])) ? T(1) : T(0);
+    }
     int left = 0;
     for (int i = 0; i < count; ++i) {
       if (accepted[i] > 0) {
@@ -172,8 +174,7 @@ class CountLanes {
   void add(const KeyBlock& keys, int element, double first, double second) {
     key_.word0[count_] = keys.word0[element];
     key_.word1[count_] = keys.word1[element];
-    same_ = same_ && first == parameter_[0][0] && second == parameter_[1][0];
-    if (count_ == 0) same_ = true;
+    same_ = count_ == 0 || (same_ && first == parameter_[0][0] && second == parameter_[1][0]);
     parameter_[0][count_] = first;
     parameter_[1][count_] = second;
     slot_[count_++] = element;
@@ -210,7 +211,9 @@ class CountLanes {
         for (int i = 1; i < count_; ++i) field_[k][i] = field_[k][0];
       }
     } else {
-      for (int i = 0; i < count_; ++i) Method::prepare(parameter_[0][i], parameter_[1][i]).write(field_[0] + i, kLength);
+      for (int i = 0; i < count_; ++i) {
+        Method::prepare(parameter_[0][i], parameter_[1][i]).write(field_[0] + i, kLength);
+      }
     }
   }
 
@@ -277,8 +280,8 @@ class CountLanes {
 
 // ---- Poisson ----
 
-// Rates below 10, as JAX has them: Knuth's product of uniforms, as a sum of logarithms in float32. The uniforms of step t are
-// a whole draw, under the second child of the t-th key of a chain of first children.
+// Rates below 10, as JAX has them: Knuth's product of uniforms, as a sum of logarithms in float32. The uniforms of step
+// t are a whole draw, under the second child of the t-th key of a chain of first children.
 
 // The chain of a run's one key.
 template <class Stream>
@@ -287,7 +290,9 @@ struct OneChain {
   Key2x32 chain;
 
   explicit OneChain(const Run& run) : chain(run.key) {}
-  void add(const Run& run, int element, int lane) { words.set(lane, run.first + uint64_t(run.step) * uint64_t(element)); }
+  void add(const Run& run, int element, int lane) {
+    words.set(lane, run.first + uint64_t(run.step) * uint64_t(element));
+  }
   void keep(int lane, int as) {
     words.hi[as] = words.hi[lane];
     words.lo[as] = words.lo[lane];
@@ -425,6 +430,7 @@ class SearchLanes {
   }
 
   void run(double* out) {
+    if (count_ == 0) return;
     KeyBlock blocks;
     encrypt_each(key_, count_, 0, 0, blocks);
     prepare();
@@ -445,7 +451,7 @@ class SearchLanes {
   void prepare() {
     bool same = true;
     for (int i = 1; i < count_; ++i) same = same && n_[i] == n_[0] && p_[i] == p_[0];
-    const int several = same && count_ > 0 ? 1 : count_;
+    const int several = same ? 1 : count_;
     for (int i = 0; i < several; ++i) {
       const BinomialSearch search = BinomialSearch::begin(0, n_[i], p_[i]);
       odds_[i] = search.odds;

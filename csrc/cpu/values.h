@@ -182,7 +182,8 @@ bool all_numbers(const Draw& draw) {
 
 // Elements position... of the result, from their inputs.
 template <class D>
-TTF_NOINLINE void write_values(const Draw& draw, int64_t position, int count, const InputPointers& inputs, typename D::Out* out) {
+TTF_NOINLINE void write_values(const Draw& draw, int64_t position, int count, const InputPointers& inputs,
+                               typename D::Out* out) {
   using T = typename D::Parameter;
   if constexpr (D::kParameters == 0) {
     transform_inputs<D>(count, out, inputs);
@@ -240,15 +241,17 @@ struct Method {
 };
 
 template <class D>
-struct HasGammas {
-  static constexpr bool value = D::Inputs::kInputs[0].kind == Input::gamma ||
-                                D::Inputs::kInputs[D::Inputs::kCount - 1].kind == Input::gamma;
-};
+constexpr bool has_gammas() {
+  for (const Input& input : D::Inputs::kInputs) {
+    if (input.kind == Input::gamma) return true;
+  }
+  return false;
+}
 
 template <class D>
 Method method_with(void (*values)(const Draw&, int64_t, int, const InputPointers&)) {
   Method result = {8 * int(sizeof(typename D::Word)), D::Inputs::kInputs, D::Inputs::kCount, values};
-  if constexpr (HasGammas<D>::value) result.concentrations = concentrations<D>;
+  if constexpr (has_gammas<D>()) result.concentrations = concentrations<D>;
   return result;
 }
 

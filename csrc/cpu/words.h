@@ -280,7 +280,8 @@ TTF_NOINLINE void children(const KeyBlock& keys, int count, uint64_t i, uint64_t
   if constexpr (!Stream::chooses) {
     encrypt_each(keys, count, hi32(i), lo32(i), out);
   } else {
-    const Place first = Stream::place32(0, uint32_t(2 * i), 2 * n), second = Stream::place32(0, uint32_t(2 * i + 1), 2 * n);
+    const Place first = Stream::place32(0, uint32_t(2 * i), 2 * n);
+    const Place second = Stream::place32(0, uint32_t(2 * i + 1), 2 * n);
     KeyBlock blocks[2];
     encrypt_each(keys, count, first.c0, first.c1, blocks[0]);
     encrypt_each(keys, count, second.c0, second.c1, blocks[1]);

@@ -1,10 +1,11 @@
-// Poisson and binomial counts by transformed rejection with a table-free test: Hörmann, "The transformed rejection
+// Poisson and binomial counts by transformed rejection: Hörmann, "The transformed rejection
 // method for generating Poisson random variables" (Insurance: Mathematics and Economics 12, 1993), PTRS, and "The
 // generation of binomial random variates" (Journal of Statistical Computation and Simulation 46, 1993), BTRS.
 //
 // A trial takes two uniforms, u on [-1/2, 1/2) and v on [0, 1). All is computed in float64. The probabilities are
-// written with the deviance (Loader, "Fast and accurate computation of binomial probabilities", 2000), whose terms do not
-// cancel: they are accurate to some 1e-14 for any rate or count, where k log(rate) - log(k!) loses digits as both grow.
+// written with the deviance (Loader, "Fast and accurate computation of binomial probabilities", 2000), whose terms do
+// not cancel: they are accurate to some 1e-14 for any rate or count, where k log(rate) - log(k!) loses digits as both
+// grow.
 #pragma once
 
 #include "../special.h"
@@ -20,7 +21,7 @@ struct Trial {
   double verdict;  // 1: accepted without a look at its probability; 0: in doubt; -1: impossible
 };
 
-// What both methods share: candidates from a table mountain hat, a / us^2 + b with us = 1/2 - |u|.
+// What both methods share: candidates from a hat, a / us^2 + b with us = 1/2 - |u|.
 struct Hat {
   double a, b, centre, quick;
 
@@ -41,14 +42,15 @@ struct Hat {
 
 // Rates of 10 and more.
 struct PoissonTrial {
-  static constexpr int kParameters = 1, kFields = 7;
+  static constexpr int kFields = 7;
 
   Hat hat;
   double rate, scale, log_rate;
 
   TTF_HD static PoissonTrial prepare(double rate, double) {
     const double b = 0.931 + 2.53 * numerics::sqrt(rate), a = -0.059 + 0.02483 * b;
-    return {{a, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2)}, rate, 1.1239 + 1.1328 / (b - 3.4), numerics::log_of_normal(rate)};
+    const Hat hat = {a, b, rate + 0.43, 0.9277 - 3.6224 / (b - 2)};
+    return {hat, rate, 1.1239 + 1.1328 / (b - 3.4), numerics::log_of_normal(rate)};
   }
 
   TTF_HD Trial propose(double u, double v) const {
@@ -76,13 +78,14 @@ struct PoissonTrial {
     for (int k = 0; k < kFields; ++k) to[k * stride] = fields[k];
   }
   TTF_HD static PoissonTrial read(const double* from, int stride) {
-    return {{from[0], from[stride], from[2 * stride], from[3 * stride]}, from[4 * stride], from[5 * stride], from[6 * stride]};
+    const Hat hat = {from[0], from[stride], from[2 * stride], from[3 * stride]};
+    return {hat, from[4 * stride], from[5 * stride], from[6 * stride]};
   }
 };
 
 // Counts with n p >= 10 and p <= 1/2.
 struct BinomialTrial {
-  static constexpr int kParameters = 2, kFields = 8;
+  static constexpr int kFields = 8;
 
   Hat hat;
   double n, p, scale, mode_shape;
@@ -120,17 +123,14 @@ struct BinomialTrial {
     for (int k = 0; k < kFields; ++k) to[k * stride] = fields[k];
   }
   TTF_HD static BinomialTrial read(const double* from, int stride) {
-    return {{from[0], from[stride], from[2 * stride], from[3 * stride]},
-            from[4 * stride],
-            from[5 * stride],
-            from[6 * stride],
-            from[7 * stride]};
+    const Hat hat = {from[0], from[stride], from[2 * stride], from[3 * stride]};
+    return {hat, from[4 * stride], from[5 * stride], from[6 * stride], from[7 * stride]};
   }
 };
 
 // Counts with n p < 10 and p <= 1/2, by inversion: one uniform, the probabilities summed from 0 up.
 struct BinomialSearch {
-  static constexpr int kMost = 128;  // P(count > 128) is below 1e-100
+  static constexpr int kMost = 128;  // P(count > 128) is below 1e-90
 
   double n, odds, rest, term, count;
 
@@ -140,7 +140,9 @@ struct BinomialSearch {
     const double log_q = numerics::log_of_normal(q) + lost / q;
     return {n, p / q, u, numerics::exp(n * log_q), 0};
   }
-  TTF_HD bool is_over() const { return (rest < term) | (count >= n); }
+  // Past the mode, which is below 10, a term of 2^-60 is less than u's last place and stands for all that follow: what
+  // is left then is rounding.
+  TTF_HD bool is_over() const { return (rest < term) | (count >= n) | ((count >= 10) & (term < 0x1p-60)); }
   // One step, or nothing if the search is over.
   TTF_HD void advance() {
     const bool over = is_over();
@@ -168,8 +170,8 @@ TTF_HD CountMethod binomial_method(double n, double p) {
   return n * smaller < 10 ? CountMethod::small : CountMethod::large;
 }
 
-// Streams of our own count. Their root is the child with the last of all numbers, where no split and no other draw's
-// word lies.
+// Counts that are not JAX's have streams of their own. Their root is the child with the last of all numbers,
+// fold_in(key, -1): no split that fits into a memory and no other draw's word lies there.
 constexpr uint32_t kOwnStreams = 0xFFFFFFFFu;
 
 TTF_NAMESPACE_END

@@ -7,9 +7,9 @@
 //   Inputs      what of the streams an element takes, one of the lists below
 //   value(input..., parameter...)  the transform, branch-free where that is possible
 // An input is a word, or a GammaDraw (gamma.h) of which concentration(number, parameter...) is the concentration.
-// With parameters it is value(input..., prepared), where prepare(parameter...) does the work that is the same for all elements
-// that share them: what depends on parameters alone, checks above all, must not be in value, or its loop becomes branches.
-// A single parameter may do without.
+// With parameters it is value(input..., prepared), where prepare(parameter...) does the work that is the same for all
+// elements that share them: what depends on parameters alone, checks above all, must not be in value, or its loop
+// becomes branches. A single parameter may do without.
 // A long transform of one word may state itself in two steps besides, finish(begin(word)), Step {v, w} being what
 // goes from one to the other. A loop over each keeps a processor busier than one over their chain of dependences.
 // A transform with a rare, long case may leave it to rare_value(input..., prepared), where is_rare(prepared).
@@ -122,6 +122,12 @@ TTF_HD T infinity() {
 template <class T>
 TTF_HD bool is_finite(T x) {
   return x - x == 0;
+}
+// Infinity as the largest number, so that 0 times it is 0.
+template <class T>
+TTF_HD T clamp_to_finite(T x) {
+  constexpr T largest = Format<T>::largest;
+  return x > largest ? largest : x < -largest ? -largest : x;
 }
 // A parameter, or NaN where it is not valid, which then spreads to the draw.
 template <class T>

@@ -113,7 +113,8 @@ struct Beta : GammaDistribution<T> {
   TTF_HD static T value(GammaDraw<T> first, GammaDraw<T> second, const Prepared& p) {
     const T log_first = log_gamma_of(first), log_second = log_gamma_of(second);
     const T log_larger = log_first > log_second ? log_first : log_second;
-    const T scaled_first = numerics::exp(log_first - log_larger), scaled_second = numerics::exp(log_second - log_larger);
+    const T scaled_first = numerics::exp(log_first - log_larger);
+    const T scaled_second = numerics::exp(log_second - log_larger);
     return p.zero + scaled_first / (scaled_first + scaled_second);
   }
 };

@@ -6,13 +6,6 @@
 
 TTF_NAMESPACE_BEGIN
 
-// Infinity as the largest number, so that 0 times it is 0.
-template <class T>
-TTF_HD T finite(T x) {
-  constexpr T largest = Format<T>::largest;
-  return x > largest ? largest : x < -largest ? -largest : x;
-}
-
 // exp(x - the largest x), scaled to the sum 1: a Dirichlet point from the logarithms of gamma draws. The sum is taken
 // in order, in float64. NaN if all are -inf.
 template <class T>
@@ -25,8 +18,8 @@ TTF_HD void softmax_row(const T* logits, int64_t n, T* out) {
   for (int64_t i = 0; i < n; ++i) out[i] = T(double(out[i]) / sum);
 }
 
-// Each weight's part of the sum of its own and all later ones: a category's probability once those before it are drawn. NaN for
-// the whole row where a weight is negative or not finite, or where all are zero.
+// Each weight's part of the sum of its own and all later ones: a category's probability once those before it are drawn.
+// NaN for the whole row where a weight is negative or not finite, or where all are zero.
 template <class T>
 TTF_HD void shares_row(const T* weights, int64_t n, T* out) {
   double rest = 0;
@@ -41,15 +34,18 @@ TTF_HD void shares_row(const T* weights, int64_t n, T* out) {
   for (int64_t i = 0; i < n; ++i) out[i] = not_a_number<T>();
 }
 
-// Uniform in the unit ball of the p-norm: Barthe, Guédon, Mendelson & Naor, "A probabilistic approach to the geometry of the
-// l_p^n-ball" (Annals of Probability 33, 2005). With G_i = |g_i|^p gamma draws of concentration 1/p and e exponential it is
-// sign_i (G_i / (sum G + e))^(1/p); in logarithms, as G^(1/p) may be out of range.
+// Uniform in the unit ball of the p-norm: Barthe, Guédon, Mendelson & Naor, "A probabilistic approach to the geometry
+// of the l_p^n-ball" (Annals of Probability 33, 2005). With G_i = |g_i|^p gamma draws of concentration 1/p and e
+// exponential it is sign_i (G_i / (sum G + e))^(1/p); in logarithms, as G^(1/p) may be out of range.
 template <class T>
 TTF_HD void ball_row(const T* log_gammas, const typename Format<T>::Word* sign_words, T e, T p, int64_t n, T* out) {
-  double sum = double(e);
-  for (int64_t i = 0; i < n; ++i) out[i] = numerics::exp(log_gammas[i]);
+  const T log_e = numerics::log(e);
+  T largest = log_e;
+  for (int64_t i = 0; i < n; ++i) largest = log_gammas[i] > largest ? log_gammas[i] : largest;
+  double sum = double(numerics::exp(log_e - largest));
+  for (int64_t i = 0; i < n; ++i) out[i] = numerics::exp(log_gammas[i] - largest);
   for (int64_t i = 0; i < n; ++i) sum += double(out[i]);
-  const T log_sum = numerics::log(T(sum));
+  const T log_sum = largest + numerics::log(T(sum));
   for (int64_t i = 0; i < n; ++i) out[i] = sign_of(sign_words[i]) * numerics::exp((log_gammas[i] - log_sum) / p);
 }
 

@@ -14,7 +14,8 @@ struct Neighbours {
   TTF_HD static T below(T x) { return x == 0 ? -Format<T>::smallest : next_below(x); }
 };
 
-// The numbers of a half-precision type next to one of type float: a draw between those stays between when it is rounded.
+// The numbers of a half-precision type next to one of type float: a draw between those stays between when it is
+// rounded.
 template <class Half>
 struct HalfNeighbours {
   TTF_HD static float above(float x) { return -below(-x); }
@@ -26,8 +27,8 @@ struct HalfNeighbours {
   }
 };
 
-// Near the middle, sqrt(2) erf_inv(u) with u uniform between the bounds' erf. In the tails erf is too close to 1 to tell
-// numbers apart; there the draw is where the upper tail's probability has fallen to a uniform part of what it was
+// Near the middle, sqrt(2) erf_inv(u) with u uniform between the bounds' erf. In the tails erf is too close to 1 to
+// tell numbers apart; there the draw is where the upper tail's probability has fallen to a uniform part of what it was
 // at the nearer bound. Both are the same function of the word.
 template <class T, class Near = Neighbours<T>>
 struct TruncatedNormal : FloatDistribution<T> {

@@ -23,7 +23,7 @@ struct Wald : FloatDistribution<T> {
     const T v = Normal<T>::value(normal_word);
     const T t = p.mean * (v * v) / 2;
     const T larger = 1 + t + numerics::sqrt(t) * numerics::sqrt(2 + t);  // over the mean
-    const T x = p.mean / larger;
+    const T x = is_finite(larger) ? p.mean / larger : 1 / (v * v);  // for large means; beyond T's range, their limit
     return unit(choice_word) <= p.mean / (p.mean + x) ? x : p.mean * larger;
   }
 };

@@ -14,7 +14,7 @@ struct WeibullMin : FloatDistribution<T> {
   };
   TTF_HD static Prepared prepare(T scale, T concentration) {
     const bool valid = scale >= 0 && is_finite(scale) && concentration > 0 && is_finite(concentration);
-    return {nan_unless(valid, scale), 1 / concentration};
+    return {nan_unless(valid, scale), scale == 0 ? T(0) : 1 / concentration};  // 0 times infinity is no number
   }
   TTF_HD static T value(typename Format<T>::Word word, const Prepared& p) {
     return numerics::pow(Exponential<T>::value(word), p.exponent) * p.scale;

@@ -56,7 +56,8 @@ def real(name: str, value: Any) -> float:
     if type(value) is float:
         return value
     try:
-        return float(value.__float__())
+        # torch.compile takes no __float__ of an int that changes from call to call.
+        return float(value) if isinstance(value, (int, torch.SymInt)) else float(value.__float__())
     except OverflowError:
         raise ValueError(
             f"{name} must be a number that a float holds, got an int of {len(str(value))} digits"
@@ -154,8 +155,8 @@ def parametric(
     window: Window | None,
     words: tuple[int, int] = (1, 2),
 ) -> Tensor:
-    """A draw from a distribution with parameters, by the name of its operator; an element takes so many 32-bit ``words``
-    when computed in float32 and in float64. The shape is that of the parameters where none is given."""
+    """A draw from a distribution with parameters, by the name of its operator; an element takes so many 32-bit
+    ``words`` when computed in float32 and in float64. The shape is that of the parameters where none is given."""
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
     size = parameter_shape(parameters) if shape is None else shape
     arguments = prepare(key, size, window, words[dtype == torch.float64])

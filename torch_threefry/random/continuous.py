@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
+import struct
+
 import torch
 from torch import Tensor
 
@@ -14,7 +18,6 @@ from ._draw import (
     NOT_NEGATIVE,
     NUMBER,
     POSITIVE,
-    computed_in,
     is_high,
     parameter_shape,
     parametric,
@@ -76,8 +79,8 @@ def laplace(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, wi
     """Standard Laplace: sign(v) log(1 - |v|), v uniform on (-1, 1).
 
     Returns:
-        From -15.5370 to 24 log 2 = 16.6356 in float32, from -35.6382 to 53 log 2 = 36.7369 in float64. float32 is equal to
-        JAX's bit for bit.
+        From -15.5370 to 24 log 2 = 16.6356 in float32, from -35.6382 to 53 log 2 = 36.7369 in float64. float32 is equal
+        to JAX's bit for bit.
     """
     return standard(_ops.laplace, key, shape, dtype, window)
 
@@ -96,8 +99,8 @@ def cauchy(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, win
     """Standard Cauchy, density 1 / (pi (1 + x^2)): tan(pi (u - 1/2)), u uniform on [2^-23, 1) (2^-52 in float64).
 
     Returns:
-        Finite numbers, up to some 5e6 in size in float32 and 3e15 in float64. In float32 the angle is rounded before its
-        tangent is taken, as in JAX, which makes numbers above 1e3 coarse. Equal to JAX up to rounding.
+        Finite numbers, up to some 5e6 in size in float32 and 3e15 in float64. In float32 the angle is rounded before
+        its tangent is taken, as in JAX, which makes numbers above 1e3 coarse. Equal to JAX up to rounding.
     """
     return standard(_ops.cauchy, key, shape, dtype, window)
 
@@ -125,13 +128,13 @@ def double_sided_maxwell(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Double-sided Maxwell, density proportional to z^2 exp(-z^2 / 2), z = (x - loc) / scale: a Maxwell draw from the key's
-    first child, with a sign from its second.
+    """Double-sided Maxwell, density proportional to z^2 exp(-z^2 / 2), z = (x - loc) / scale: a Maxwell draw from the
+    key's first child, with a sign from its second.
 
     Args:
         loc, scale: finite numbers or tensors.
-        shape: goes before the shape that loc and scale broadcast to, unlike that of the other samplers. (Where it is empty,
-            JAX puts the parameters' shape twice.)
+        shape: goes before the shape that loc and scale broadcast to, unlike that of the other samplers. (Where it is
+            empty, JAX puts the parameters' shape twice.)
 
     Returns:
         ``B + shape + broadcast(loc, scale)``, equal to JAX up to rounding. Differentiable in loc and scale.
@@ -159,7 +162,8 @@ def pareto(
         shape: b's by default.
 
     Returns:
-        x >= 1; infinity where exp overflows, which in float32 needs b below 0.18. Equal to JAX up to rounding. Differentiable in b.
+        x >= 1; infinity where exp overflows, which in float32 needs b below 0.18. Equal to JAX up to rounding.
+        Differentiable in b.
 
     Raises:
         ValueError: a number b outside of the domain; in a tensor it gives NaN.
@@ -182,8 +186,9 @@ def rayleigh(
         shape: scale's by default.
 
     Returns:
-        Finite numbers, from 0.000345 to 5.77 times the scale in float32, to 8.58 in float64. Where u is 0, JAX returns infinity;
-        here 0 stands for the middle of its cell, 2^-24 (2^-53). Otherwise equal to JAX up to rounding. Differentiable in scale.
+        Finite numbers, from 0.000488 to 5.77 times the scale in float32, from 2.1e-8 to 8.58 times in float64 (infinity
+        where that overflows). Where u is 0, JAX returns infinity; here 0 stands for the middle of its cell, 2^-24
+        (2^-53). Otherwise equal to JAX up to rounding. Differentiable in scale.
 
     Raises:
         ValueError: a number scale outside of the domain; in a tensor it gives NaN.
@@ -200,16 +205,17 @@ def weibull_min(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Weibull, density (c / s) z^(c - 1) exp(-z^c), z = x / s, with scale s and concentration c: s e^(1 / c), e exponential.
+    """Weibull, density (c / s) z^(c - 1) exp(-z^c), z = x / s, with scale s and concentration c: s e^(1 / c), e
+    exponential.
 
     Args:
         scale: at least 0.
         concentration: above 0.
-        shape: by default what scale and concentration broadcast to, with a draw of its own for each element. (JAX then makes one
-            draw for all.)
+        shape: by default what scale and concentration broadcast to, with a draw of its own for each element. (JAX then
+            makes one draw for all.)
 
     Returns:
-        x >= 0, equal to JAX up to rounding. Differentiable in both parameters.
+        x >= 0, infinity where the power overflows. Equal to JAX up to rounding. Differentiable in both parameters.
 
     Raises:
         ValueError: a number outside of the domain; in a tensor it gives NaN.
@@ -235,7 +241,8 @@ def lognormal(
         shape: sigma's by default.
 
     Returns:
-        x > 0, equal to JAX up to rounding. Differentiable in sigma.
+        x > 0, or 0 and infinity where exp underflows and overflows, in float32 for sigma above 16. Equal to JAX up to
+        rounding. Differentiable in sigma.
 
     Raises:
         ValueError: a number sigma that is not finite; in a tensor it gives NaN.
@@ -291,14 +298,14 @@ def wald(
         shape: mean's by default.
 
     Returns:
-        x > 0. Equal to JAX up to rounding, and up to JAX's own cancellation, which grows with the mean: at 1e5 a third of its draws
-        are negative. Differentiable in mean, at a fixed choice between the two roots.
+        x > 0. Equal to JAX up to rounding, and up to JAX's own cancellation, which grows with the mean: at 1e5 a third
+        of its draws are negative. Differentiable in mean, at a fixed choice between the two roots.
 
     Raises:
         ValueError: a number mean outside of the domain; in a tensor it gives NaN.
 
-    Source: Michael, Schucany & Haas, "Generating random variates using transformations with multiple roots" (The American
-    Statistician 30, 1976), with the smaller root as mean^2 over the larger one.
+    Source: Michael, Schucany & Haas, "Generating random variates using transformations with multiple roots" (The
+    American Statistician 30, 1976), with the smaller root as mean^2 over the larger one.
     """
     return parametric("wald", key, {"mean": mean}, POSITIVE, shape, dtype, window)
 
@@ -319,29 +326,39 @@ def truncated_normal(
         shape: by default what lower and upper broadcast to.
 
     Returns:
-        lower < x < upper, finite, in half precision too. Equal to JAX up to rounding where lower <= 1 and upper >= -1; there it is
-        sqrt(2) erf_inv(u), u uniform between erf(lower / sqrt(2)) and erf(upper / sqrt(2)). Beyond, erf is too close to 1 for that
-        (JAX gives 999999.94 for lower = 5.5, upper = 1e6); the draw is then the x with
-        Q(x) = Q(lower) - u (Q(lower) - Q(upper)), Q the upper tail's probability, computed in ratios to Q(lower). Differentiable
-        in both bounds.
+        lower < x < upper, finite, in half precision too (NaN where that has no number between the bounds). Equal to JAX
+        up to rounding where lower <= 1 and upper >= -1; there it is sqrt(2) erf_inv(u), u uniform between erf(lower /
+        sqrt(2)) and erf(upper / sqrt(2)). Beyond, erf is too close to 1 for that (JAX gives 999999.94 for lower = 5.5,
+        upper = 1e6); the draw is then the x with Q(x) = Q(lower) - u (Q(lower) - Q(upper)), Q the upper tail's
+        probability, computed in ratios to Q(lower). Differentiable in both bounds.
 
     Raises:
-        ValueError: numbers with lower >= upper, or NaN; in tensors they give NaN.
+        ValueError: numbers without lower < upper and a number between them; in tensors they give NaN.
     """
     if not isinstance(lower, Tensor) and not isinstance(upper, Tensor):
         low, high = _in_type(dtype, real("lower", lower), real("upper", upper))
-        if not low < high:
+        if not _next_above(low, dtype) < high:
             raise ValueError(
-                f"lower and upper must satisfy lower < upper in the draw's type, got {lower!r} and {upper!r}"
+                "lower and upper must satisfy lower < upper, with a number of the type that the draw is computed in "
+                f"between them, got {lower!r} and {upper!r}"
             )
     parameters = {"lower": lower, "upper": upper}
     return parametric("truncated_normal", key, parameters, NUMBER, shape, dtype, window)
 
 
 def _in_type(dtype: torch.dtype | None, *numbers: float) -> list[float]:
-    """Numbers as the type holds them that a draw is computed in. (Compiled code cannot look: there, as they are.)"""
-    if torch.compiler.is_compiling():
+    """Numbers as the type holds them that a draw is computed in. (Not in compiled code, which cannot look.)"""
+    if torch.compiler.is_compiling() or dtype == torch.float64:
         return list(numbers)
-    exact = computed_in(_check.dtype(dtype, torch.float32, _check.FLOATS))
-    rounded: list[float] = torch.tensor(numbers, dtype=exact).tolist()
-    return rounded
+    return [ctypes.c_float(x).value for x in numbers]
+
+
+def _next_above(x: float, dtype: torch.dtype | None) -> float:
+    """The next larger number of the type that a draw is computed in."""
+    if torch.compiler.is_compiling() or x == math.inf:
+        return x
+    if dtype == torch.float64:
+        return math.nextafter(x, math.inf)
+    (bits,) = struct.unpack("<i", struct.pack("<f", x))
+    following: float = struct.unpack("<f", struct.pack("<i", 1 if x == 0 else bits + (1 if x > 0 else -1)))[0]
+    return following

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from .. import _check, _ops
 from .._check import Shape, Window
-from ..key import Key
-from ._draw import CODES, Domain, parameter_shape, parameter_tensors, prepare, real_tensor, windowed
+from ..key import Key, check_words
+from ._draw import CODES, Domain, checked_key, parameter_shape, parameter_tensors, prepare, real_tensor, windowed
 
 _COUNTS = {**_check.SIGNED, **_check.FLOATS}
 
@@ -32,14 +32,14 @@ def geometric(
     floor(log(u) / log(1 - p)) + 1, u uniform; as in JAX, u = 0 counts as 1.
 
     Args:
-        p: in (0, 1]. A float64 tensor takes float64 uniforms, all else float32 ones, of which there are 2^23: for p below some
-            1e-6 they are too coarse to reach every count.
+        p: in (0, 1]. A float64 tensor takes float64 uniforms, all else float32 ones, of which there are 2^23: for p
+            below some 1e-6 they are too coarse to reach every count.
         shape: p's by default.
         dtype: a signed integer or floating dtype; int32 by default.
 
     Returns:
-        Counts from 1 to 15.9424 / -log(1 - p) (36.0437 with float64 uniforms); larger ones than the dtype holds are its largest.
-        Equal to JAX but where the quotient is within rounding of a whole number.
+        Counts from 1 to floor(15.9424 / -log(1 - p)) + 1 (36.0437 with float64 uniforms); larger ones than the dtype
+        holds are its largest. Equal to JAX but where the quotient is within rounding of a whole number.
 
     Raises:
         ValueError: a number p outside of the domain; in a tensor it gives -1, or NaN in a floating dtype.
@@ -68,18 +68,19 @@ def poisson(
         dtype: a signed integer or floating dtype; int32 by default. Counts are exact for rates up to 1e12 at least.
 
     Returns:
-        Counts from 0; larger ones than the dtype holds are its largest. For rates below 10 they are JAX's: the uniforms whose
-        product first falls below exp(-lam), in float32. From 10 on they are this library's own, as JAX's depend on the other
-        elements of the draw: candidate t of element i is made of 64-bit words 2t and 2t + 1 of a key of its own, child i of
-        ``fold_in(key, -1)`` in the partitionable layout, whatever the key's; the first that is accepted counts. The probabilities are computed in float64,
+        Counts from 0; larger ones than the dtype holds are its largest. For rates below 10 they are JAX's: the uniforms
+        whose product first falls below exp(-lam), in float32. From 10 on they are this library's own, as JAX's depend
+        on the other elements of the draw: candidate t of element i is made of 64-bit words 2t and 2t + 1 of a key of
+        its own, child i of ``fold_in(key, -1)`` in the partitionable layout, whatever the key's; the first that is
+        accepted counts. (So do not fold -1 into a key that draws counts.) The probabilities are computed in float64,
         within some 1e-13 of the true ones.
 
     Raises:
         ValueError: a number lam outside of the domain; in a tensor it gives -1, or NaN in a floating dtype.
 
-    Source: Knuth, "The Art of Computer Programming" 2, 3.4.1; Hörmann, "The transformed rejection method for generating Poisson
-    random variables" (Insurance: Mathematics and Economics 12, 1993), PTRS; Loader, "Fast and accurate computation of
-    binomial probabilities" (2000) for the probabilities.
+    Source: Knuth, "The Art of Computer Programming" 2, 3.4.1; Hörmann, "The transformed rejection method for
+    generating Poisson random variables" (Insurance: Mathematics and Economics 12, 1993), PTRS; Loader, "Fast and
+    accurate computation of binomial probabilities" (2000) for the probabilities.
     """
     dtype = _check.dtype(dtype, torch.int32, _COUNTS)
     size = parameter_shape({"lam": lam}) if shape is None else shape
@@ -106,15 +107,16 @@ def binomial(
         dtype: a floating or signed integer dtype; float32 by default, as in JAX, which holds whole numbers up to 2^24.
 
     Returns:
-        0 <= k <= n; larger counts than an integer dtype holds are its largest. The draws are this library's own (JAX's depend on the other
-        elements, and its acceptance test is off): float64 inside, words as in :func:`poisson`. Where n min(p, 1 - p) < 10
-        it is the inverse CDF of one uniform with 52 bits, else transformed rejection. For p > 1/2 failures are counted.
+        0 <= k <= n; larger counts than an integer dtype holds are its largest. The draws are this library's own (JAX's
+        depend on the other elements, and its acceptance test is off): float64 inside, words as in :func:`poisson`.
+        Where n min(p, 1 - p) < 10 it is the inverse CDF of one uniform with 52 bits, else transformed rejection. For p
+        > 1/2 failures are counted.
 
     Raises:
         ValueError: a number outside of the domain; in a tensor it gives NaN, or -1 in an integer dtype.
 
-    Source: Hörmann, "The generation of binomial random variates" (Journal of Statistical Computation and Simulation 46, 1993),
-    BTRS; Loader (2000) for the probabilities.
+    Source: Hörmann, "The generation of binomial random variates" (Journal of Statistical Computation and Simulation
+    46, 1993), BTRS; Loader (2000) for the probabilities.
     """
     dtype = _check.dtype(dtype, torch.float32, _COUNTS)
     parameters = {"n": n, "p": p}
@@ -144,12 +146,14 @@ def multinomial(
         window: of ``shape[:-1]``.
 
     Returns:
-        ``B + shape``: counts whose rows add up to n. Category j is a :func:`binomial` draw of those left, with key ``split(key, k)[j]`` and
-        j's share of the weights from j on.
+        ``B + shape``: counts whose rows add up to n. (``shape`` is what JAX's code takes, not its documentation.)
+        Category j is a :func:`binomial` draw of those left, with key ``split(key, k)[j]`` and j's share of the weights
+        from j on.
 
     Raises:
-        TypeError: p is no real tensor. ValueError: it has no dimension, shapes that do not broadcast, a number n outside of the domain. In
-            tensors, n outside of the domain or weights that are negative, not finite or all 0 make the row NaN, or -1.
+        TypeError: p is no real tensor. ValueError: it has no dimension, shapes that do not broadcast, a number n
+            outside of the domain. In tensors, n outside of the domain or weights that are negative, not finite or all 0
+            make the row NaN, or -1.
     """
     dtype = _check.dtype(dtype, torch.float32, _COUNTS)
     if not isinstance(p, Tensor):
@@ -164,7 +168,8 @@ def multinomial(
         if len(size) == 0 or size[-1] != categories:
             raise ValueError(f"shape must end with p's number of categories, {categories}, got {tuple(size)}")
         rows = size[:-1]
-    arguments = prepare(key, rows, window, 2 * categories)
+    check_words(checked_key(key), "p", (categories,), 2)  # the categories' keys
+    arguments = prepare(key, rows, window, 0)
     (trials,) = parameter_tensors({"n": n}, _TRIALS, torch.float64, key, arguments)
     weights = real_tensor("p", p).detach().double()
     whole = None if arguments[3] is None else [*arguments[3], 0, categories]

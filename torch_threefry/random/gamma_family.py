@@ -42,9 +42,10 @@ def gamma(
         shape: a's by default.
 
     Returns:
-        x >= 0; for small a, numbers that underflow are 0: :func:`loggamma` gives their logarithms. Element *i* is drawn with a key of
-        its own, ``split(key, n)[i]``, n the draw's size. Equal to JAX up to rounding, but where an acceptance falls on a
-        rounding boundary (less than one element in a thousand). Differentiable in a, implicitly.
+        x >= 0; for small a, numbers that underflow are 0: :func:`loggamma` gives their logarithms. In float32 a trial's
+        rounding shows from a = 1e9 on, as in JAX; use float64 there. Element *i* is drawn with a key of
+        its own, ``split(key, n)[i]``, n the draw's size. Equal to JAX up to rounding, but where an acceptance falls on
+        a rounding boundary (less than one element in a thousand). Differentiable in a, implicitly.
 
     Raises:
         ValueError: a number a outside of the domain; in a tensor it gives NaN.
@@ -69,7 +70,8 @@ def loggamma(
         shape: a's by default.
 
     Returns:
-        Finite numbers for a above 0 (down to the smallest normal number of the dtype). Equal to JAX as gamma is.
+        Finite numbers for a above 5e-38 in float32, 2e-307 in float64; below, -inf where they overflow, and NaN in what
+        is made of two such draws. Equal to JAX as gamma is.
         Differentiable in a, implicitly.
 
     Raises:
@@ -87,8 +89,8 @@ def beta(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Beta, density proportional to x^(a - 1) (1 - x)^(b - 1): x / (x + y) of gamma draws x and y, for a from the key's first child
-    and for b from its second, in logarithms.
+    """Beta, density proportional to x^(a - 1) (1 - x)^(b - 1): x / (x + y) of gamma draws x and y, for a from the key's
+    first child and for b from its second, in logarithms.
 
     Args:
         a, b: above 0.
@@ -111,7 +113,8 @@ def chisquare(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Chi-square with df degrees of freedom, density proportional to x^(df / 2 - 1) exp(-x / 2): twice a gamma draw for df / 2.
+    """Chi-square with df degrees of freedom, density proportional to x^(df / 2 - 1) exp(-x / 2): twice a gamma draw for
+    df / 2.
 
     Args:
         df: above 0, not only whole numbers.
@@ -135,15 +138,15 @@ def f(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Fisher's F: (x / dfnum) / (y / dfden), x and y chi-square with dfnum and dfden degrees of freedom, from the key's second and
-    first child.
+    """Fisher's F: (x / dfnum) / (y / dfden), x and y chi-square with dfnum and dfden degrees of freedom, from the key's
+    second and first child.
 
     Args:
         dfnum, dfden: above 0.
         shape: by default what they broadcast to.
 
     Returns:
-        x >= 0. Equal to JAX as gamma is. Differentiable in both, implicitly.
+        x >= 0, infinity where the ratio overflows. Equal to JAX as gamma is. Differentiable in both, implicitly.
 
     Raises:
         ValueError: a number outside of the domain; in a tensor it gives NaN.
@@ -169,7 +172,8 @@ def t(
         shape: df's by default.
 
     Returns:
-        Equal to JAX as gamma is. (Where JAX's g underflows, its draw is infinite; here it is computed in logarithms.)
+        Equal to JAX as gamma is. (Where JAX's g underflows, its draw is infinite; here it is computed in logarithms,
+        and infinite only where the draw itself overflows.)
         Differentiable in df, implicitly.
 
     Raises:
@@ -186,15 +190,15 @@ def generalized_normal(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Generalised normal, density proportional to exp(-|x|^p): a gamma draw for 1 / p from the key's first child, to the power 1 / p, with
-    a sign from a word of its second.
+    """Generalised normal, density proportional to exp(-|x|^p): a gamma draw for 1 / p from the key's first child, to
+    the power 1 / p, with a sign from a word of its second.
 
     Args:
         p: above 0; 2 makes a normal with variance 1/2, 1 a Laplace. A tensor broadcasts over the result.
 
     Returns:
-        Equal to JAX as gamma is, except that JAX with 64-bit types on takes a float32 draw's signs from 64-bit words. Differentiable in p,
-        implicitly.
+        Equal to JAX as gamma is, except that JAX with 64-bit types on takes a float32 draw's signs from 64-bit words.
+        Differentiable in p, implicitly.
 
     Raises:
         ValueError: a number p outside of the domain; in a tensor it gives NaN.
@@ -213,7 +217,8 @@ def dirichlet(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Dirichlet, density proportional to the product of x_j^(alpha_j - 1) on the simplex: the softmax of :func:`loggamma` draws.
+    """Dirichlet, density proportional to the product of x_j^(alpha_j - 1) on the simplex: the softmax of
+    :func:`loggamma` draws.
 
     Args:
         alpha: a tensor ``(..., k)`` of concentrations, at least 0 and not all 0.
@@ -221,12 +226,12 @@ def dirichlet(
         window: of ``shape``.
 
     Returns:
-        ``B + shape + (k,)``: rows of numbers from 0 to 1 that add up to 1 within rounding. Equal to JAX as gamma is. Differentiable in
-        alpha, implicitly.
+        ``B + shape + (k,)``: rows of numbers from 0 to 1 that add up to 1 within rounding. Equal to JAX as gamma is.
+        Differentiable in alpha, implicitly.
 
     Raises:
-        TypeError: alpha is no real tensor. ValueError: it has no dimension, or does not broadcast. Concentrations outside of the domain
-            make the row NaN.
+        TypeError: alpha is no real tensor. ValueError: it has no dimension, or does not broadcast. Concentrations
+            outside of the domain make the row NaN.
     """
     if not isinstance(alpha, Tensor):
         raise TypeError(f"alpha must be a tensor, got {_check.describe(alpha)}")
@@ -249,8 +254,8 @@ def ball(
     *,
     window: Window | None = None,
 ) -> Tensor:
-    """Uniform in the unit ball of the p-norm in d dimensions: g / (sum |g_j|^p + e)^(1 / p), g :func:`generalized_normal` draws from the
-    key's first child and e exponential from its second.
+    """Uniform in the unit ball of the p-norm in d dimensions: g / (sum |g_j|^p + e)^(1 / p), g
+    :func:`generalized_normal` draws from the key's first child and e exponential from its second.
 
     Args:
         d: the number of dimensions, at least 1.
@@ -259,13 +264,14 @@ def ball(
         window: of ``shape``.
 
     Returns:
-        ``B + shape + (d,)``, of p-norm at most 1 within rounding. Equal to JAX as generalized_normal is. Differentiable in p, implicitly.
+        ``B + shape + (d,)``, of p-norm at most 1 within rounding. Equal to JAX as generalized_normal is. Differentiable
+        in p, implicitly.
 
     Raises:
         ValueError: d below 1, a number p outside of the domain; in a tensor it gives NaN.
 
-    Source: Barthe, Guédon, Mendelson & Naor, "A probabilistic approach to the geometry of the l_p^n-ball" (Annals of Probability
-    33, 2005).
+    Source: Barthe, Guédon, Mendelson & Naor, "A probabilistic approach to the geometry of the l_p^n-ball" (Annals
+    of Probability 33, 2005).
     """
     key = checked_key(key)
     d = _check.integer("d", d)

@@ -1,4 +1,5 @@
-"""Draws that go through a matrix factorisation, which is torch's: here bits may differ between devices and releases of torch."""
+"""Draws that go through a matrix factorisation, which is torch's: here bits may differ between devices, numbers of
+threads and releases of torch, and with the shape."""
 
 from __future__ import annotations
 
@@ -20,12 +21,14 @@ def multivariate_normal(
     dtype: torch.dtype | None = None,
     method: str = "cholesky",
 ) -> Tensor:
-    """Multivariate normal, density proportional to exp(-(x - mean)^T cov^-1 (x - mean) / 2): mean + F z, F F^T = cov, z standard normal.
+    """Multivariate normal, density proportional to exp(-(x - mean)^T cov^-1 (x - mean) / 2): mean + F z, F F^T = cov, z
+    standard normal.
 
     Args:
         mean: ``(..., n)``.
         cov: ``(..., n, n)``, symmetric and positive definite; semidefinite with ``"svd"`` and ``"eigh"``.
-        shape: the batch shape, which ``mean.shape[:-1]`` and ``cov.shape[:-2]`` broadcast to; by default what they broadcast to.
+        shape: the batch shape, which ``mean.shape[:-1]`` and ``cov.shape[:-2]`` broadcast to; by default what they
+            broadcast to.
         dtype: by default what mean's and cov's dtypes promote to.
         method: how cov is factorised: ``"cholesky"``, ``"svd"`` or ``"eigh"``.
 
@@ -33,8 +36,9 @@ def multivariate_normal(
         ``B + shape + (n,)``, equal to JAX within the error of the factorisation. Differentiable in mean and cov.
 
     Raises:
-        TypeError: no real tensors. ValueError: shapes that do not fit, an unknown method; with ``"cholesky"`` a cov that is not positive
-            definite (numerically).
+        TypeError: no real tensors. ValueError: shapes that do not fit, an unknown method; with ``"cholesky"`` a cov
+            that is not positive definite (numerically), with ``"svd"`` one that is not finite. ``"svd"`` and ``"eigh"``
+            do not notice negative eigenvalues: ``"eigh"`` counts them as 0.
     """
     key = checked_key(key)
     _check.one_of("method", method, ("cholesky", "svd", "eigh"))
@@ -87,8 +91,8 @@ def orthogonal(
     dtype: torch.dtype | None = None,
     m: int | None = None,
 ) -> Tensor:
-    """Orthogonal matrices, uniformly distributed (Haar measure): Q of the QR factorisation of normal matrices, its columns' signs those of
-    R's diagonal.
+    """Orthogonal matrices, uniformly distributed (Haar measure): Q of the QR factorisation of normal matrices, its
+    columns' signs those of R's diagonal.
 
     Args:
         n: the number of rows.
@@ -96,13 +100,14 @@ def orthogonal(
         shape: of the batch of matrices.
 
     Returns:
-        ``B + shape + (n, m)`` with orthonormal columns if n >= m, else orthonormal rows. Equal to JAX within the error of the
-        factorisation. Half precision is computed in float32 and rounded.
+        ``B + shape + (n, m)`` with orthonormal columns if n >= m, else orthonormal rows. Equal to JAX within the error
+        of the factorisation. Half precision is computed in float32 and rounded.
 
     Raises:
         ValueError: a negative n or m.
 
-    Source: Mezzadri, "How to generate random matrices from the classical compact groups" (Notices of the AMS 54, 2007).
+    Source: Mezzadri, "How to generate random matrices from the classical compact groups" (Notices of the AMS 54,
+    2007).
     """
     key = checked_key(key)
     rows = _check.integer("n", n)

@@ -110,9 +110,9 @@ def choice(
         a: an int above 0, or a tensor.
         shape: the shape of the sample.
         replace: whether the same one may come more than once.
-        p: probabilities, one for each; uniform if None. They need not add up to 1. A tensor on another device than the CPU is not looked into:
-            if it holds negative numbers or NaN, or too few positive ones for a sample without replacement, what is
-            chosen is meaningless.
+        p: probabilities, one for each; uniform if None. They need not add up to 1. A tensor on another device than the
+            CPU is not looked into: if it holds negative numbers or NaN, or too few positive ones for a sample without
+            replacement, what is chosen is meaningless.
         mode: ``"low"`` or ``"high"``, as in :func:`gumbel`, for sampling by p without replacement; by default as in
             :func:`categorical`.
         index_dtype: int32 (the default) or int64: the dtype of the indices, and the width of the words that
@@ -221,8 +221,9 @@ def categorical(
         shape: the shape of the result: any prefix, then what ``logits`` without the axis broadcasts to (the
             default, without a prefix).
         replace: if False, the prefix's draws are of different categories (Gumbel top-k, Kool et al. 2019).
-        mode: ``"low"`` or ``"high"``, as in :func:`gumbel`; by default "low" up to 2^16 categories, as in JAX, and "high"
-            beyond: with one word of noise each, two of so many often tie at the maximum, and the first would win.
+        mode: ``"low"`` or ``"high"``, as in :func:`gumbel`; by default "low" up to 2^16 categories, as in JAX, and
+            "high" beyond: with one word of noise each, two of so many often tie at the maximum, and the first would
+            win.
         index_dtype: int32 (the default) or int64.
 
     Returns:
