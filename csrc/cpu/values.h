@@ -116,14 +116,6 @@ void transform_in_steps(int count, typename D::Out* __restrict out, const typena
   for (int i = 0; i < count; ++i) out[i] = D::finish(typename D::Step{v[i], w[i]});
 }
 
-// The elements whose parameters make a rare case, once more.
-template <class D, class Prepared>
-void transform_rare(int count, typename D::Out* out, const typename D::Word* words, Prepared prepared) {
-  for (int i = 0; i < count; ++i) {
-    if (D::is_rare(prepared[i])) out[i] = D::rare_value(words[i], prepared[i]);
-  }
-}
-
 template <class D, class... Parameters>
 void transform_inputs(int count, typename D::Out* out, const InputPointers& inputs, Parameters... parameters) {
   constexpr int n = D::Inputs::kCount;
@@ -139,7 +131,6 @@ void transform_inputs(int count, typename D::Out* out, const InputPointers& inpu
     transform<D>(count, out, input<D, 0>(inputs), input<D, 1>(inputs), input<D, 2>(inputs), input<D, 3>(inputs),
                  parameters...);
   }
-  if constexpr (HasRareCase<D>::value) transform_rare<D>(count, out, input<D, 0>(inputs), parameters...);
 }
 
 // All the parameters of a block of elements, as arrays or single numbers.
@@ -172,6 +163,19 @@ struct PreparedEach {
   }
 };
 
+// The elements whose parameters make a rare case, once more.
+template <class D>
+void transform_rare(int count, typename D::Out* out, const typename D::Word* words, const ParameterArrays<D>& arrays,
+                    bool same) {
+  const auto is_rare = [](auto... parameters) { return D::is_rare(parameters...); };
+  if (same && !arrays.apply(is_rare, 0)) return;
+  for (int i = 0; i < count; ++i) {
+    const int of = same ? 0 : i;
+    if (!arrays.apply(is_rare, of)) continue;
+    out[i] = arrays.apply([word = words[i]](auto... parameters) { return D::rare_value(word, parameters...); }, of);
+  }
+}
+
 template <class D>
 bool all_numbers(const Draw& draw) {
   for (int k = 0; k < D::kParameters; ++k) {
@@ -188,10 +192,15 @@ TTF_NOINLINE void write_values(const Draw& draw, int64_t position, int count, co
   if constexpr (D::kParameters == 0) {
     transform_inputs<D>(count, out, inputs);
   } else if constexpr (HasPrepared<D>::value) {
-    const ParameterArrays<D> arrays(draw, position, all_numbers<D>(draw) ? 1 : count);
+    const bool same = all_numbers<D>(draw);
+    const ParameterArrays<D> arrays(draw, position, same ? 1 : count);
     const PreparedEach<D> each = {&arrays};
-    if (!all_numbers<D>(draw)) return transform_inputs<D>(count, out, inputs, each);
-    transform_inputs<D>(count, out, inputs, Broadcast<typename D::Prepared>{each[0]});
+    if (same) {
+      transform_inputs<D>(count, out, inputs, Broadcast<typename D::Prepared>{each[0]});
+    } else {
+      transform_inputs<D>(count, out, inputs, each);
+    }
+    if constexpr (HasRareCase<D>::value) transform_rare<D>(count, out, input<D, 0>(inputs), arrays, same);
   } else {
     if (!draw.parameter[0].data) return transform_inputs<D>(count, out, inputs, number<T>(draw.parameter[0]));
     T buffer[kBlock];

@@ -12,7 +12,8 @@
 // becomes branches. A single parameter may do without.
 // A long transform of one word may state itself in two steps besides, finish(begin(word)), Step {v, w} being what
 // goes from one to the other. A loop over each keeps a processor busier than one over their chain of dependences.
-// A transform with a rare, long case may leave it to rare_value(input..., prepared), where is_rare(prepared).
+// A transform with a long case that some parameters make may leave it to rare_value(word, parameter...), where
+// is_rare(parameter...).
 #pragma once
 
 #include <stdint.h>

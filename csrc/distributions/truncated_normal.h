@@ -35,46 +35,44 @@ struct TruncatedNormal : FloatDistribution<T> {
   using Word = typename Format<T>::Word;
   static constexpr int kParameters = 2;
 
-  struct Prepared {
-    T lower, upper;
-    T least, most;         // the numbers next to them, inside
-    Interval<T> between;   // in u
-    double far_over_near;  // tails: the upper tail's probability at the far bound, over that at the near one
+  // The numbers next to the bounds, inside; NaN if there is none.
+  struct Inside {
+    T least, most;
+    TTF_HD T clip(T x) const {
+      const T above = x > least ? x : least;
+      return above < most ? above : most;
+    }
   };
+  TTF_HD static Inside inside(T lower, T upper) {
+    const T least = Near::above(lower), most = Near::below(upper);
+    const bool valid = lower < upper && least <= most;
+    return {nan_unless(valid, least), nan_unless(valid, most)};
+  }
 
-  TTF_HD static bool is_tail(T lower, T upper) { return lower > 1 || upper < -1; }
-
+  struct Prepared {
+    Inside bounds;
+    Interval<T> between;  // in u
+  };
   TTF_HD static Prepared prepare(T lower, T upper) {
     const T low = numerics::erf(lower / Format<T>::sqrt_two), high = numerics::erf(upper / Format<T>::sqrt_two);
     // As in a normal draw, the open end stays open.
     const T open = T(-1) + Format<T>::epsneg, from = low > open ? low : open;
-    const double near = lower > 0 ? lower : -upper, far = lower > 0 ? upper : -lower;
-    const T least = Near::above(lower), most = Near::below(upper);
-    const bool valid = lower < upper && least <= most;
-    const bool tail = valid && is_tail(lower, upper);
-    return {nan_unless(valid, lower), upper, nan_unless(valid, least), nan_unless(valid, most),
-            {from, high, high - from, Neighbours<T>::below(high)},
-            tail ? numerics::normal_tail_ratio(near, far) : 0};
+    return {inside(lower, upper), {from, high, high - from, Neighbours<T>::below(high)}};
   }
-
-  TTF_HD static T inside(T x, const Prepared& p) {
-    const T above = x > p.least ? x : p.least;
-    return above < p.most ? above : p.most;
-  }
-
   TTF_HD static T value(Word word, const Prepared& p) {
     const T u = confine(numerics::fma(unit(word), p.between.span, p.between.low), p.between);
     const T w = -numerics::log1p_regular(u * -u);
-    return inside(Format<T>::sqrt_two * numerics::erf_inv_regular(u, w), p);
+    return p.bounds.clip(Format<T>::sqrt_two * numerics::erf_inv_regular(u, w));
   }
 
-  TTF_HD static bool is_rare(const Prepared& p) { return is_tail(p.lower, p.upper); }
-  TTF_HD static T rare_value(Word word, const Prepared& p) {
-    const bool upper_tail = p.lower > 0;
-    const double near = upper_tail ? p.lower : -p.upper;
+  TTF_HD static bool is_rare(T lower, T upper) { return lower > 1 || upper < -1; }
+  TTF_HD static T rare_value(Word word, T lower, T upper) {
+    const bool upper_tail = lower > 0;
+    const double near = upper_tail ? lower : -upper, far = upper_tail ? upper : -lower;
     const double part = upper_tail ? unit(word) : 1 - unit(word);  // of the way to the far bound
-    const double x = numerics::normal_tail_inverse(near, 1 - part * (1 - p.far_over_near));
-    return inside(T(upper_tail ? x : -x), p);
+    if (!(near < far)) return not_a_number<T>();
+    const double x = numerics::normal_tail_inverse(near, 1 - part * (1 - numerics::normal_tail_ratio(near, far)));
+    return inside(lower, upper).clip(T(upper_tail ? x : -x));
   }
 };
 
