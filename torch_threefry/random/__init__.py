@@ -4,15 +4,13 @@ Conventions of all samplers here:
 
 * The result of a draw of ``shape`` from a key of batch shape ``B`` has shape ``B + shape``, one row a key,
   on the key's device. Tensor parameters broadcast over it.
-* Element *i* depends on the key and on *i*, its row-major index in ``shape``, alone. ``window``, where there is one, is
-one
-  ``(start, stop)`` for each dimension of ``shape``, draws only that part of the whole: it is equal to
+* Element *i* depends on the key and on *i*, its row-major index in ``shape``, alone. ``window``, where there is one,
+  is a ``(start, stop)`` for each dimension of ``shape`` and draws only that part of the whole: it is equal to
   ``whole[start:stop, ...]``, and costs what its own size costs.
 * ``dtype=None`` means the default. float16 and bfloat16 draws are the float32 draw rounded once, except
   for ``uniform``, which takes words of their own width as JAX does.
 * A number as a parameter is checked; tensors are not looked into, as that would cost a device's synchronisation: where
-one
-  is outside of the domain, that element (of draws of rows, that row) is NaN, or -1 in an integer dtype. Draws of
+  one is outside of the domain, that element (of draws of rows, that row) is NaN, or -1 in an integer dtype. Draws of
   continuous distributions are differentiable in tensors, forward and backward: pathwise, or implicitly in the gamma
   family (Figurnov, Mohamed & Mnih 2018).
 * A wrong argument raises TypeError, ValueError or OverflowError before anything is drawn.

@@ -283,14 +283,14 @@ def ball(
     points = prepare(key, size, window, _KEY_WORDS)
     (norm,) = parameter_tensors({"p": p}, POSITIVE, exact, key, points)
 
-    inner, outer = key.split().data.unbind(-2)
-    gammas, signs = _children(Key(inner, key.impl))
+    inner, outer = _children(key)
+    gammas, signs = _children(inner)
     arguments = _row_arguments(gammas, size, d, window)
     norm = norm.expand((*key.shape, *_extents(points)))
     log_gammas = _autograd.draw("loggamma", arguments, [1 / norm[..., None]], CODES[exact])
     unsigned, signed = (torch.uint64, torch.int64) if exact == torch.float64 else (torch.uint32, torch.int32)
     words = _ops.bits(signs.data, *arguments[1:], CODES[unsigned]).view(signed)
-    e = exponential(Key(outer, key.impl), size, exact, window=window)
+    e = exponential(outer, size, exact, window=window)
     return _autograd.ball(log_gammas, words, e, norm).to(dtype)
 
 
