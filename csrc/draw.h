@@ -159,9 +159,9 @@ enum class RowFunction : int {
 struct Rows {
   RowFunction function;
   Value value;
-  int64_t length;
-  const void *in, *words, *exponentials, *p;
-  void* out;
+  int64_t length = 0;
+  const void *in = nullptr, *words = nullptr, *exponentials = nullptr, *p = nullptr;
+  void* out = nullptr;
 };
 
 // Derivatives of log-gamma draws at a fixed quantile (gamma_slope.h), float32 or float64.

@@ -125,8 +125,10 @@ bool is_float(Value value) {
 bool is_signed(ScalarType dtype) {
   return dtype == ScalarType::Char || dtype == ScalarType::Short || dtype == ScalarType::Int || dtype == ScalarType::Long;
 }
-bool is_count(ScalarType dtype) { return is_float(value_of(dtype)) || is_signed(dtype); }
 void require_float(ScalarType dtype) { STD_TORCH_CHECK(is_float(value_of(dtype)), "dtype: must be a floating type"); }
+void require_signed_or_float(ScalarType dtype) {
+  STD_TORCH_CHECK(is_float(value_of(dtype)) || is_signed(dtype), "dtype: must be a signed integer or floating type");
+}
 void require_integer(ScalarType dtype) {
   STD_TORCH_CHECK(!is_float(value_of(dtype)) && dtype != ScalarType::Bool, "dtype: must be an integer type");
 }
@@ -188,6 +190,12 @@ struct Plan {
     }
   }
 
+  // A probability, whose type is that of the uniform it is compared with.
+  void broadcast_probability(const Tensor& p) {
+    draw.wide = p.scalar_type() == ScalarType::Double;
+    broadcast(0, p, draw.wide ? ScalarType::Double : ScalarType::Float, "p");
+  }
+
   Tensor run(Distribution distribution) {
     draw.distribution = distribution;
     check_words();
@@ -206,7 +214,6 @@ struct Plan {
   }
 
  private:
-
   void set_window(const Sizes& size, const Window& window) {
     const size_t axes = size.size();
     STD_TORCH_CHECK(!window || window->size() == 2 * axes, "window: needs a start and a stop for each dimension of size");
@@ -254,7 +261,7 @@ Tensor gumbel(const Tensor& key, int64_t impl, Sizes size, Window window, bool h
 
 Tensor rademacher(const Tensor& key, int64_t impl, Sizes size, Window window, int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
-  STD_TORCH_CHECK(is_float(value_of(dtype)) || is_signed(dtype), "dtype: must be a signed integer or floating type");
+  require_signed_or_float(dtype);
   return Plan(key, impl, size, window, dtype).run(Distribution::rademacher);
 }
 
@@ -281,17 +288,6 @@ Tensor uniform(const Tensor& key, int64_t impl, Sizes size, Window window, doubl
   Plan plan(key, impl, size, window, dtype);
   plan.draw.parameter[0].real = rounded(low, dtype);
   plan.draw.parameter[1].real = rounded(high, dtype);
-  return plan.run(Distribution::uniform);
-}
-
-// Tensor parameters hold numbers of `dtype`, in float32 where that is half precision.
-Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& low, const Tensor& high,
-                      int64_t dtype_code) {
-  const ScalarType dtype = dtype_of(dtype_code);
-  require_float(dtype);
-  Plan plan(key, impl, size, window, dtype);
-  plan.broadcast(0, low, computed_in(dtype), "minval");
-  plan.broadcast(1, high, computed_in(dtype), "maxval");
   return plan.run(Distribution::uniform);
 }
 
@@ -323,39 +319,48 @@ Tensor bernoulli(const Tensor& key, int64_t impl, Sizes size, Window window, dou
 
 Tensor bernoulli_tensor(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& p, bool high) {
   Plan plan(key, impl, size, window, ScalarType::Bool);
-  plan.draw.wide = p.scalar_type() == ScalarType::Double;
-  plan.broadcast(0, p, plan.draw.wide ? ScalarType::Double : ScalarType::Float, "p");
+  plan.broadcast_probability(p);
   return plan.run(high ? Distribution::bernoulli_high : Distribution::bernoulli);
 }
 
-// Distributions with parameters of the type they are computed in.
+struct NamedTensor {
+  const Tensor* tensor;
+  const char* name;
+};
+
+// Distributions with parameters of the type they are computed in: float32 where `dtype` is half precision.
 Tensor parametric(Distribution distribution, const Tensor& key, int64_t impl, const Sizes& size, const Window& window,
-                  std::initializer_list<const Tensor*> parameters, int64_t dtype_code) {
-  static const char* const names[] = {"first parameter", "second parameter", "third parameter"};
+                  std::initializer_list<NamedTensor> parameters, int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
   require_float(dtype);
   Plan plan(key, impl, size, window, dtype);
   int index = 0;
-  for (const Tensor* parameter : parameters) {
-    plan.broadcast(index, *parameter, computed_in(dtype), names[index]);
-    ++index;
+  for (const NamedTensor& parameter : parameters) {
+    plan.broadcast(index++, *parameter.tensor, computed_in(dtype), parameter.name);
   }
   return plan.run(distribution);
 }
 
+Tensor uniform_tensor(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& low, const Tensor& high,
+                      int64_t dtype) {
+  return parametric(Distribution::uniform, key, impl, size, window, {{&low, "minval"}, {&high, "maxval"}}, dtype);
+}
+
 template <Distribution distribution>
 Tensor with_one(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, int64_t dtype) {
-  return parametric(distribution, key, impl, size, window, {&first}, dtype);
+  return parametric(distribution, key, impl, size, window, {{&first, "first parameter"}}, dtype);
 }
 template <Distribution distribution>
 Tensor with_two(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, const Tensor& second,
                 int64_t dtype) {
-  return parametric(distribution, key, impl, size, window, {&first, &second}, dtype);
+  return parametric(distribution, key, impl, size, window,
+                    {{&first, "first parameter"}, {&second, "second parameter"}}, dtype);
 }
 template <Distribution distribution>
 Tensor with_three(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& first, const Tensor& second,
                   const Tensor& third, int64_t dtype) {
-  return parametric(distribution, key, impl, size, window, {&first, &second, &third}, dtype);
+  return parametric(distribution, key, impl, size, window,
+                    {{&first, "first parameter"}, {&second, "second parameter"}, {&third, "third parameter"}}, dtype);
 }
 
 // ---- Counts ----
@@ -363,15 +368,13 @@ Tensor with_three(const Tensor& key, int64_t impl, Sizes size, Window window, co
 Plan count_plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, int64_t dtype_code,
                 std::optional<int64_t> categories = std::nullopt) {
   const ScalarType dtype = dtype_of(dtype_code);
-  STD_TORCH_CHECK(is_count(dtype), "dtype: must be a signed integer or floating type");
+  require_signed_or_float(dtype);
   return Plan(key, impl, size, window, dtype, categories);
 }
 
-// p's type is that of the uniform.
 Tensor geometric(const Tensor& key, int64_t impl, Sizes size, Window window, const Tensor& p, int64_t dtype_code) {
   Plan plan = count_plan(key, impl, size, window, dtype_code);
-  plan.draw.wide = p.scalar_type() == ScalarType::Double;
-  plan.broadcast(0, p, plan.draw.wide ? ScalarType::Double : ScalarType::Float, "p");
+  plan.broadcast_probability(p);
   return plan.run(Distribution::geometric);
 }
 
@@ -436,11 +439,11 @@ Tensor run_rows(Rows rows, const Tensor& in) {
 }
 
 Tensor softmax(const Tensor& logits) {
-  return run_rows({RowFunction::softmax, row_value(logits, "logits"), 0, nullptr, nullptr, nullptr, nullptr, nullptr}, logits);
+  return run_rows({RowFunction::softmax, row_value(logits, "logits")}, logits);
 }
 
 Tensor shares(const Tensor& weights) {
-  return run_rows({RowFunction::shares, row_value(weights, "weights"), 0, nullptr, nullptr, nullptr, nullptr, nullptr}, weights);
+  return run_rows({RowFunction::shares, row_value(weights, "weights")}, weights);
 }
 
 // words: int32 for float32, int64 for float64, of which the first bit is the sign; exponentials and p: one a row.
@@ -493,10 +496,7 @@ Tensor run_fold_in(FoldIn& fold, const Sizes& batch, int64_t count, const Tensor
   shape.push_back(2);
   Tensor result = empty(shape, ScalarType::UInt32, key);
   fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
-  if (count > 0) {
-    const CpuKernels& cpu = kernels();
-    torch::stable::parallel_for(0, count, kGrain, [&](int64_t begin, int64_t end) { cpu.fold_in(fold, begin, end); });
-  }
+  in_parallel(count, kGrain, [&](int64_t begin, int64_t end) { kernels().fold_in(fold, begin, end); });
   return result;
 }
 
@@ -555,10 +555,7 @@ Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
   const Cipher cipher = {dtype == ScalarType::UInt32 ? 32 : 64, int(words), int(rounds), counter.const_data_ptr(),
                          key.const_data_ptr(), result.mutable_data_ptr()};
   const int64_t rows = counter.numel() / words;
-  if (rows > 0) {
-    const CpuKernels& cpu = kernels();
-    torch::stable::parallel_for(0, rows, kGrain / 4, [&](int64_t begin, int64_t end) { cpu.cipher(cipher, begin, end); });
-  }
+  in_parallel(rows, kGrain / 4, [&](int64_t begin, int64_t end) { kernels().cipher(cipher, begin, end); });
   return result;
 }
 

@@ -19,8 +19,7 @@ from . import _ops
 
 _CODES = _ops.DTYPE_CODES
 
-# What every draw's operator begins with: key data, impl, size, window.
-Arguments = tuple[Tensor, int, Sequence[int], _ops.Window]
+Arguments = _ops.Arguments
 
 
 # ---- Draws ----

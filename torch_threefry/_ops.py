@@ -130,11 +130,18 @@ _PARAMETRIC_DRAWS = (
 
 Window = Sequence[int] | None
 
+# What every elementwise draw's operator begins with: key data, impl, size, window.
+Arguments = tuple[Tensor, int, Sequence[int], Window]
+
+
+def extents(size: Sequence[int], window: Window) -> Sequence[int]:
+    """The shape of what is drawn of ``size``: the window's, or all of it."""
+    return size if window is None else [stop - start for start, stop in zip(window[::2], window[1::2])]
+
 
 def _fake(key: Tensor, size: Sequence[int], window: Window, parameters: Sequence[Any], dtype: torch.dtype) -> Tensor:
     _same_device(key, *parameters)
-    extents = size if window is None else [stop - start for start, stop in zip(window[::2], window[1::2])]
-    return key.new_empty((*key.shape[:-1], *extents), dtype=dtype)
+    return key.new_empty((*key.shape[:-1], *extents(size, window)), dtype=dtype)
 
 
 def _same_device(*tensors: Any) -> None:

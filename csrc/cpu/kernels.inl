@@ -69,7 +69,7 @@ void draw_values(const Draw& draw, const Method& method, const Source& source, i
         fill_words<Stream>(from, count, draw.total, input, method.word_bits, buffer.bytes);
       }
     };
-    input.child < 0 ? fill(source) : fill(child<Stream>(source, input.child, count));
+    input.child < 0 ? fill(source) : fill(child<Stream>(source, uint64_t(input.child), 2, count));
   }
   method.values(draw, position, count, pointers);
 }
@@ -160,7 +160,8 @@ void draw_pairs(const Draw& draw, int64_t begin, int64_t end) {
     InputPointers first, second;
     for (int k = 0; k < how.input_count; ++k) {
       const int which = how.inputs[k].child;
-      word_pairs(which < 0 ? run : child<Threefry2x32Original>(run, which, count), count, draw.total, blocks[k]);
+      const Run own = which < 0 ? run : child<Threefry2x32Original>(run, uint64_t(which), 2, count);
+      word_pairs(own, count, draw.total, blocks[k]);
       first.at[k] = blocks[k].word0;
       second.at[k] = blocks[k].word1;
     }
@@ -199,26 +200,6 @@ void draw(const Draw& draw, int64_t begin, int64_t end) {
 
 // Category by category: a binomial of what is left, under the category's own key, that is child j of the categories.
 template <class Stream>
-Run category_source(const Run& run, int64_t j, int64_t categories, int) {
-  return {Stream::child(run.key, uint64_t(j), uint64_t(categories)), run.first, run.step};
-}
-template <class Stream>
-Gather category_source(const Gather& gather, int64_t j, int64_t categories, int count) {
-  KeyBlock keys;
-  for (int i = 0; i < count; ++i) {
-    keys.word0[i] = gather.key0[i];
-    keys.word1[i] = gather.key1[i];
-  }
-  children<Stream>(keys, count, uint64_t(j), uint64_t(categories), keys);
-  Gather result = gather;
-  for (int i = 0; i < count; ++i) {
-    result.key0[i] = keys.word0[i];
-    result.key1[i] = keys.word1[i];
-  }
-  return result;
-}
-
-template <class Stream>
 void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end) {
   const Draw& rows = multinomial.rows;
   const int64_t categories = multinomial.categories, step = multinomial.shares.walk.step();
@@ -232,7 +213,8 @@ void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end
     }
     for (int64_t j = 0; j < categories; ++j) {
       for (int i = 0; i < count; ++i) share[i] = row[i][j * step];
-      draw_binomials(category_source<Stream>(source, j, categories, count), count, left, share, counts);
+      const auto own = child<Stream>(source, uint64_t(j), uint64_t(categories), count);
+      draw_binomials(own, count, left, share, counts);
       for (int i = 0; i < count; ++i) left[i] = numerics::floor(left[i]) - counts[i];
       store_counts(rows.value, counts, count, rows.out, position * categories + j, categories);
     }

@@ -34,7 +34,7 @@ struct GammaLanes {
   int count;
 
   void keep(int lane, int as) {
-    key.copy(lane, as);
+    key.take(as, key, lane);
     d[as] = d[lane];
     c[as] = c[lane];
     slot[as] = slot[lane];
@@ -60,7 +60,7 @@ struct GammaLanes {
     for (int i = 0; i < count; ++i) {
       if (root[i] > 0) continue;
       lane[left] = i;
-      keys.copy(i, left++);
+      keys.take(left++, keys, i);
     }
     while (left > 0) {
       children<Stream>(keys, left, 0, 2, keys);
@@ -72,7 +72,7 @@ struct GammaLanes {
         root[at] = GammaTrial<T>::root(c[at], x[at]);
         if (root[at] > 0) continue;
         lane[still_left] = at;
-        keys.copy(i, still_left++);
+        keys.take(still_left++, keys, i);
       }
       left = still_left;
     }
@@ -115,8 +115,7 @@ void gamma_log_boosts(const KeyBlock& keys, int count, const T* concentration, T
   for (int i = 0; i < count; ++i) {
     log_boost[i] = 0;
     if (!GammaTrial<T>::is_boosted(concentration[i])) continue;
-    boosted.word0[n] = keys.word0[i];
-    boosted.word1[n] = keys.word1[i];
+    boosted.take(n, keys, i);
     alpha[n] = concentration[i];
     slot[n++] = i;
   }
@@ -150,15 +149,9 @@ inline void own_keys(const Run& run, int count, KeyBlock& out) {
   element_keys<Threefry2x32>(Run{encrypt(run.key, kOwnStreams, kOwnStreams), run.first, run.step}, count, 0, out);
 }
 inline void own_keys(const Gather& gather, int count, KeyBlock& out) {
-  KeyBlock roots = {};
-  for (int i = 0; i < count; ++i) {
-    roots.word0[i] = gather.key0[i];
-    roots.word1[i] = gather.key1[i];
-  }
-  encrypt_each(roots, count, kOwnStreams, kOwnStreams, roots);
-  Gather source = gather;
-  for (int i = 0; i < count; ++i) source.set(i, {{roots.word0[i], roots.word1[i]}}, join32(gather.hi[i], gather.lo[i]));
-  element_keys<Threefry2x32>(source, count, 0, out);
+  Gather roots = gather;
+  encrypt_each(gather.keys, count, kOwnStreams, kOwnStreams, roots.keys);
+  element_keys<Threefry2x32>(roots, count, 0, out);
 }
 
 inline bool all_same(const double* x, int n) {
@@ -172,8 +165,7 @@ template <class Method>
 class CountLanes {
  public:
   void add(const KeyBlock& keys, int element, double first, double second) {
-    key_.word0[count_] = keys.word0[element];
-    key_.word1[count_] = keys.word1[element];
+    key_.take(count_, keys, element);
     same_ = count_ == 0 || (same_ && first == parameter_[0][0] && second == parameter_[1][0]);
     parameter_[0][count_] = first;
     parameter_[1][count_] = second;
@@ -218,7 +210,7 @@ class CountLanes {
   }
 
   void keep(int lane, int as) {
-    key_.copy(lane, as);
+    key_.take(as, key_, lane);
     slot_[as] = slot_[lane];
     if (same_) return;
     for (int k = 0; k < Method::kFields; ++k) field_[k][as] = field_[k][lane];
@@ -312,22 +304,16 @@ struct ManyChains {
   explicit ManyChains(const Gather&) {}
   void add(const Gather& gather, int element, int lane) {
     words.set(lane, {}, join32(gather.hi[element], gather.lo[element]));
-    chain.word0[lane] = gather.key0[element];
-    chain.word1[lane] = gather.key1[element];
+    chain.take(lane, gather.keys, element);
   }
   void keep(int lane, int as) {
     words.hi[as] = words.hi[lane];
     words.lo[as] = words.lo[lane];
-    chain.copy(lane, as);
+    chain.take(as, chain, lane);
   }
   void next_step(int count) {
-    KeyBlock key;
-    children<Stream>(chain, count, 1, 2, key);
+    children<Stream>(chain, count, 1, 2, words.keys);
     children<Stream>(chain, count, 0, 2, chain);
-    for (int i = 0; i < count; ++i) {
-      words.key0[i] = key.word0[i];
-      words.key1[i] = key.word1[i];
-    }
   }
 };
 
@@ -358,8 +344,7 @@ class KnuthLanes {
       chain_.next_step(count_);
       block_words<Stream>(chain_.words, count_, n, words);
       for (int i = 0; i < count_; ++i) {
-        const float u = unit(words[i]);
-        log_product_[i] += u > 0 ? numerics::log_of_normal(u > 0 ? u : 1.0f) : -infinity<float>();
+        log_product_[i] += log_of_part(unit(words[i]));
       }
       int left = 0;
       for (int i = 0; i < count_; ++i) {
@@ -422,8 +407,7 @@ TTF_NOINLINE void draw_poissons(const Source& source, int count, uint64_t n, con
 class SearchLanes {
  public:
   void add(const KeyBlock& keys, int element, double n, double p) {
-    key_.word0[count_] = keys.word0[element];
-    key_.word1[count_] = keys.word1[element];
+    key_.take(count_, keys, element);
     n_[count_] = n;
     p_[count_] = p;
     slot_[count_++] = element;

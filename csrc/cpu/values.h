@@ -71,10 +71,6 @@ struct InputBuffer {
   TTF_HD T* as() {
     return reinterpret_cast<T*>(bytes);
   }
-  template <class T>
-  TTF_HD const T* as() const {
-    return reinterpret_cast<const T*>(bytes);
-  }
 };
 
 // Where a block's inputs lie, whichever buffers they are in.

@@ -17,6 +17,18 @@ struct Blocks {
   alignas(64) uint32_t word0[kBlock], word1[kBlock], second[kBlock];
 };
 
+// The keys of a block of elements, where each has its own.
+struct KeyBlock {
+  alignas(64) uint32_t word0[kBlock], word1[kBlock];
+
+  void set(int i, Key2x32 key) {
+    word0[i] = key.word[0];
+    word1[i] = key.word[1];
+  }
+  // Key i becomes number `at` of another block, or of this one.
+  void take(int i, const KeyBlock& from, int at) { set(i, {{from.word0[at], from.word1[at]}}); }
+};
+
 // Which words of which streams a block of elements asks for: evenly spaced ones of one key...
 struct Run {
   Key2x32 key;
@@ -37,24 +49,13 @@ struct Listed {
 
 // ... or any words of any keys.
 struct Gather {
-  alignas(64) uint32_t key0[kBlock], key1[kBlock];
+  KeyBlock keys;
   alignas(64) uint32_t hi[kBlock], lo[kBlock];  // the index
 
   void set(int i, Key2x32 key, uint64_t index) {
-    key0[i] = key.word[0];
-    key1[i] = key.word[1];
+    keys.set(i, key);
     hi[i] = hi32(index);
     lo[i] = lo32(index);
-  }
-};
-
-// The keys of a block of elements, where each has its own.
-struct KeyBlock {
-  alignas(64) uint32_t word0[kBlock], word1[kBlock];
-
-  void copy(int from, int to) {
-    word0[to] = word0[from];
-    word1[to] = word1[from];
   }
 };
 
@@ -101,6 +102,18 @@ struct KeyLanes {
   Lanes word[2];
 };
 
+// The keys of a bundle, by where it begins.
+struct EachKey {
+  const KeyBlock& keys;
+
+  TTF_HD KeyLanes operator()(int base) const {
+    KeyLanes key;
+    key.word[0].load(keys.word0 + base);
+    key.word[1].load(keys.word1 + base);
+    return key;
+  }
+};
+
 template <class Key>
 TTF_HD void encrypt_in_place(int count, Blocks& blocks, Key key_of) {
   encrypt_bundles(
@@ -123,12 +136,7 @@ TTF_NOINLINE inline void encrypt(const Run& run, int count, Blocks& blocks) {
 inline void encrypt(const Listed& listed, int count, Blocks& blocks) { encrypt(Run{listed.key, 0}, count, blocks); }
 
 TTF_NOINLINE inline void encrypt(const Gather& gather, int count, Blocks& blocks) {
-  encrypt_in_place(count, blocks, [&gather](int base) {
-    KeyLanes key;
-    key.word[0].load(gather.key0 + base);
-    key.word[1].load(gather.key1 + base);
-    return key;
-  });
+  encrypt_in_place(count, blocks, EachKey{gather.keys});
 }
 
 // ---- Words ----
@@ -220,50 +228,12 @@ inline void word_pairs(const Run& run, int count, uint64_t n, Blocks& blocks) {
   encrypt(run, count, blocks);
 }
 
-// ---- Sources made of others ----
-
-// The same elements of the keys' child streams.
-template <class Stream>
-Run child(const Run& run, int which, int) {
-  return {Stream::child(run.key, which, 2), run.first, run.step};
-}
-template <class Stream>
-TTF_NOINLINE Gather child(const Gather& gather, int which, int count) {
-  Gather result = gather;
-  for (int i = 0; i < count; ++i) {
-    const Key2x32 key = Stream::child({{gather.key0[i], gather.key1[i]}}, which, 2);
-    result.key0[i] = key.word[0];
-    result.key1[i] = key.word[1];
-  }
-  return result;
-}
-
-// Words start + stride * i for the elements' i.
-inline Run spread(const Run& run, uint64_t stride, uint64_t start, int) {
-  return {run.key, start + stride * run.first, uint32_t(stride) * run.step};
-}
-TTF_NOINLINE inline Gather spread(const Gather& gather, uint64_t stride, uint64_t start, int count) {
-  Gather result = gather;
-  for (int i = 0; i < count; ++i) {
-    const uint64_t index = start + stride * join32(gather.hi[i], gather.lo[i]);
-    result.hi[i] = hi32(index);
-    result.lo[i] = lo32(index);
-  }
-  return result;
-}
-
 // ---- One key an element ----
 
 // The block at one counter, under each key. The results may take the keys' place.
 TTF_NOINLINE inline void encrypt_each(const KeyBlock& keys, int count, uint32_t c0, uint32_t c1, KeyBlock& out) {
   encrypt_bundles(
-      count,
-      [&keys](int base) {
-        KeyLanes key;
-        key.word[0].load(keys.word0 + base);
-        key.word[1].load(keys.word1 + base);
-        return key;
-      },
+      count, EachKey{keys},
       [c0, c1](int, Lanes(&block)[2]) {
         block[0] = Lanes::all(c0);
         block[1] = Lanes::all(c1);
@@ -306,6 +276,34 @@ void only_words(const KeyBlock& keys, int count, uint64_t* out) {
   KeyBlock blocks;
   encrypt_each(keys, count, place.c0, place.c1, blocks);
   for (int i = 0; i < count; ++i) out[i] = join32(blocks.word0[i], blocks.word1[i]);
+}
+
+// ---- Sources made of others ----
+
+// The same elements of the streams of the keys' child i of n.
+template <class Stream>
+Run child(const Run& run, uint64_t i, uint64_t n, int) {
+  return {Stream::child(run.key, i, n), run.first, run.step};
+}
+template <class Stream>
+Gather child(const Gather& gather, uint64_t i, uint64_t n, int count) {
+  Gather result = gather;
+  children<Stream>(gather.keys, count, i, n, result.keys);
+  return result;
+}
+
+// Words start + stride * i for the elements' i.
+inline Run spread(const Run& run, uint64_t stride, uint64_t start, int) {
+  return {run.key, start + stride * run.first, uint32_t(stride) * run.step};
+}
+TTF_NOINLINE inline Gather spread(const Gather& gather, uint64_t stride, uint64_t start, int count) {
+  Gather result = gather;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t index = start + stride * join32(gather.hi[i], gather.lo[i]);
+    result.hi[i] = hi32(index);
+    result.lo[i] = lo32(index);
+  }
+  return result;
 }
 
 // For element i, child i of its key's n children.

@@ -34,9 +34,7 @@ struct Hat {
   // log(v scale / (a / us^2 + b)): a candidate counts if its log-probability is not below that.
   TTF_HD double log_height(double u, double v, double scale) const {
     const double us = 0.5 - numerics::abs(u), square = us * us;
-    const double height = v * scale * square / numerics::fma(b, square, a);
-    return height > Format<double>::tiny ? numerics::log_of_normal(height > Format<double>::tiny ? height : 1.0)
-                                         : -infinity<double>();
+    return log_of_part(v * scale * square / numerics::fma(b, square, a));
   }
 };
 

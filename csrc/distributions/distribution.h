@@ -142,6 +142,13 @@ TTF_HD double unit(uint64_t word) {
   return numerics::double_from_bits(word >> 12 | 0x3FF0000000000000u) - 1.0;
 }
 
+// log(x) of a uniform number or a part of one: -infinity at 0, without the special cases of a whole log.
+template <class T>
+TTF_HD T log_of_part(T x) {
+  const bool normal = x > Format<T>::tiny;
+  return normal ? numerics::log_of_normal(normal ? x : T(1)) : -infinity<T>();
+}
+
 // JAX's uniform on [low, high), low < high: one fused scale-and-shift of the unit uniform.
 template <class T>
 TTF_HD T uniform_between(T u, T low, T high) {

@@ -47,9 +47,8 @@ struct GammaTrial {
   // over both has no branch.
   TTF_HD static bool accepts(T d, T x, T root, T u) {
     const T square = x * x, v = root * root * root;
-    const T log_u = u > 0 ? numerics::log_of_normal(u > 0 ? u : T(1)) : -infinity<T>();
     const bool squeezed = u < 1 - T(0.0331) * (square * square);
-    return squeezed | (log_u < square * T(0.5) + d * (1 - v + numerics::log_of_normal(v)));
+    return squeezed | (log_of_part(u) < square * T(0.5) + d * (1 - v + numerics::log_of_normal(v)));
   }
 };
 

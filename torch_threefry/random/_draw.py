@@ -17,8 +17,7 @@ from ..key import IMPL_NUMBERS, Key, check_words
 CODES = _ops.DTYPE_CODES
 INDEX_DTYPES = {torch.int32: 32, torch.int64: 64}
 
-# What every elementwise draw's operator begins with: key data, impl, size, window.
-Arguments = tuple[Tensor, int, Shape, list[int] | None]
+Arguments = _ops.Arguments
 
 
 # ---- Key, shape, window ----
@@ -42,10 +41,18 @@ def prepare(key: Any, shape: Any, window: Window | None, words: float) -> Argume
     return key.data, number, size, None if window is None else _check.window(window, size)
 
 
-def standard(op: _ops.Operator, key: Key, shape: Shape, dtype: torch.dtype | None, window: Window | None) -> Tensor:
-    """A draw from a distribution without parameters, of one word an element."""
+def standard(
+    op: _ops.Operator, key: Key, shape: Shape, dtype: torch.dtype | None, window: Window | None, words: int = 1
+) -> Tensor:
+    """A draw from a distribution without parameters, of one word an element, or several, of the draw's width."""
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
-    return op(*prepare(key, shape, window, 2 if dtype == torch.float64 else 1), CODES[dtype])
+    return op(*prepare(key, shape, window, 2 * words if dtype == torch.float64 else words), CODES[dtype])
+
+
+def children(key: Key) -> tuple[Key, Key]:
+    """Both children of each key of a batch."""
+    both = key.split()
+    return both[..., 0], both[..., 1]
 
 
 # ---- Parameters ----
@@ -105,7 +112,7 @@ def real_tensor(name: str, value: Tensor) -> Tensor:
     return value
 
 
-def windowed(name: str, value: Tensor, key: Key, size: Shape, window: list[int] | None) -> Tensor:
+def windowed(name: str, value: Tensor, key: Key, size: Shape, window: _ops.Window) -> Tensor:
     """A parameter of the whole draw, cut to the window."""
     if value.device != key.device:
         if value.dim() > 0:
@@ -145,6 +152,22 @@ def parameter_tensors(
     return tensors
 
 
+def prepare_parametric(
+    key: Key,
+    parameters: dict[str, Any],
+    domain: Domain | dict[str, Domain],
+    shape: Shape | None,
+    dtype: torch.dtype,
+    window: Window | None,
+    words: int,
+) -> tuple[Arguments, list[Tensor]]:
+    """The arguments of a draw with parameters, and these as tensors of the dtype that it is computed in. The shape is that
+    of the parameters where none is given."""
+    size = parameter_shape(parameters) if shape is None else shape
+    arguments = prepare(key, size, window, words)
+    return arguments, parameter_tensors(parameters, domain, dtype, key, arguments)
+
+
 def parametric(
     name: str,
     key: Key,
@@ -156,11 +179,11 @@ def parametric(
     words: tuple[int, int] = (1, 2),
 ) -> Tensor:
     """A draw from a distribution with parameters, by the name of its operator; an element takes so many 32-bit
-    ``words`` when computed in float32 and in float64. The shape is that of the parameters where none is given."""
+    ``words`` when computed in float32 and in float64."""
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
-    size = parameter_shape(parameters) if shape is None else shape
-    arguments = prepare(key, size, window, words[dtype == torch.float64])
-    tensors = parameter_tensors(parameters, domain, computed_in(dtype), key, arguments)
+    arguments, tensors = prepare_parametric(
+        key, parameters, domain, shape, computed_in(dtype), window, words[dtype == torch.float64]
+    )
     if any(isinstance(p, Tensor) for p in parameters.values()):
         return _autograd.draw(name, arguments, tensors, CODES[dtype])
     op: _ops.Operator = getattr(_ops, name)

@@ -112,8 +112,7 @@ def maxwell(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, wi
     Returns:
         0 < x < 9.4 in float32, 14.4 in float64. Equal to JAX up to rounding.
     """
-    dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
-    return _ops.maxwell(*prepare(key, shape, window, 6 if dtype == torch.float64 else 3), CODES[dtype])
+    return standard(_ops.maxwell, key, shape, dtype, window, words=3)
 
 
 # ---- Continuous distributions with parameters ----

@@ -10,7 +10,7 @@ from torch import Tensor
 from .. import _check, _ops
 from .._check import Shape, Window
 from ..key import Key, check_words
-from ._draw import CODES, Domain, checked_key, parameter_shape, parameter_tensors, prepare, real_tensor, windowed
+from ._draw import CODES, Domain, checked_key, computed_in, parameter_shape, prepare_parametric, real_tensor, windowed
 
 _COUNTS = {**_check.SIGNED, **_check.FLOATS}
 
@@ -45,10 +45,9 @@ def geometric(
         ValueError: a number p outside of the domain; in a tensor it gives -1, or NaN in a floating dtype.
     """
     dtype = _check.dtype(dtype, torch.int32, _COUNTS)
-    size = parameter_shape({"p": p}) if shape is None else shape
-    wide = isinstance(p, Tensor) and p.dtype == torch.float64
-    arguments = prepare(key, size, window, 2 if wide else 1)
-    (chance,) = parameter_tensors({"p": p}, _SUCCESS, torch.float64 if wide else torch.float32, key, arguments)
+    exact = computed_in(p.dtype) if isinstance(p, Tensor) else torch.float32
+    words = 2 if exact == torch.float64 else 1
+    arguments, (chance,) = prepare_parametric(key, {"p": p}, _SUCCESS, shape, exact, window, words)
     return _ops.geometric(*arguments, chance.detach(), CODES[dtype])
 
 
@@ -83,9 +82,7 @@ def poisson(
     accurate computation of binomial probabilities" (2000) for the probabilities.
     """
     dtype = _check.dtype(dtype, torch.int32, _COUNTS)
-    size = parameter_shape({"lam": lam}) if shape is None else shape
-    arguments = prepare(key, size, window, 1)
-    (rate,) = parameter_tensors({"lam": lam}, _RATE, torch.float64, key, arguments)
+    arguments, (rate,) = prepare_parametric(key, {"lam": lam}, _RATE, shape, torch.float64, window, 1)
     return _ops.poisson(*arguments, rate.detach(), CODES[dtype])
 
 
@@ -119,11 +116,8 @@ def binomial(
     46, 1993), BTRS; Loader (2000) for the probabilities.
     """
     dtype = _check.dtype(dtype, torch.float32, _COUNTS)
-    parameters = {"n": n, "p": p}
-    size = parameter_shape(parameters) if shape is None else shape
-    arguments = prepare(key, size, window, 0)
-    domains = {"n": _TRIALS, "p": _PROBABILITY}
-    trials, chance = parameter_tensors(parameters, domains, torch.float64, key, arguments)
+    parameters, domains = {"n": n, "p": p}, {"n": _TRIALS, "p": _PROBABILITY}
+    arguments, (trials, chance) = prepare_parametric(key, parameters, domains, shape, torch.float64, window, 0)
     return _ops.binomial(*arguments, trials.detach(), chance.detach(), CODES[dtype])
 
 
@@ -169,8 +163,7 @@ def multinomial(
             raise ValueError(f"shape must end with p's number of categories, {categories}, got {tuple(size)}")
         rows = size[:-1]
     check_words(checked_key(key), "p", (categories,), 2)  # the categories' keys
-    arguments = prepare(key, rows, window, 0)
-    (trials,) = parameter_tensors({"n": n}, _TRIALS, torch.float64, key, arguments)
+    arguments, (trials,) = prepare_parametric(key, {"n": n}, _TRIALS, rows, torch.float64, window, 0)
     weights = real_tensor("p", p).detach().double()
     whole = None if arguments[3] is None else [*arguments[3], 0, categories]
     weights = windowed("p", weights, key, (*arguments[2], categories), whole)

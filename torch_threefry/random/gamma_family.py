@@ -16,6 +16,7 @@ from ._draw import (
     POSITIVE,
     Arguments,
     checked_key,
+    children,
     computed_in,
     parameter_tensors,
     parametric,
@@ -283,26 +284,15 @@ def ball(
     points = prepare(key, size, window, _KEY_WORDS)
     (norm,) = parameter_tensors({"p": p}, POSITIVE, exact, key, points)
 
-    inner, outer = _children(key)
-    gammas, signs = _children(inner)
+    inner, outer = children(key)
+    gammas, signs = children(inner)
     arguments = _row_arguments(gammas, size, d, window)
-    norm = norm.expand((*key.shape, *_extents(points)))
+    norm = norm.expand((*key.shape, *_ops.extents(*points[2:])))
     log_gammas = _autograd.draw("loggamma", arguments, [1 / norm[..., None]], CODES[exact])
     unsigned, signed = (torch.uint64, torch.int64) if exact == torch.float64 else (torch.uint32, torch.int32)
     words = _ops.bits(signs.data, *arguments[1:], CODES[unsigned]).view(signed)
     e = exponential(outer, size, exact, window=window)
     return _autograd.ball(log_gammas, words, e, norm).to(dtype)
-
-
-def _children(key: Key) -> tuple[Key, Key]:
-    first, second = key.split().data.unbind(-2)
-    return Key(first, key.impl), Key(second, key.impl)
-
-
-def _extents(arguments: Arguments) -> Shape:
-    """The shape of what is drawn: the window's, or all."""
-    _, _, size, window = arguments
-    return size if window is None else [stop - start for start, stop in zip(window[::2], window[1::2])]
 
 
 def _row_arguments(key: Key, shape: Any, row: int, window: Window | None) -> Arguments:

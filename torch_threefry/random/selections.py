@@ -12,7 +12,7 @@ from torch import Tensor
 from .. import _check, _ops
 from .._check import Shape
 from ..key import IMPL_NUMBERS, Key, check_permutation_size, check_words
-from ._draw import CODES, INDEX_DTYPES, checked_key, computed_in, noise_mode
+from ._draw import CODES, INDEX_DTYPES, checked_key, children, computed_in, noise_mode
 from .continuous import gumbel
 from .words import bits, randint, uniform
 
@@ -59,8 +59,7 @@ def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
     # JAX's number of rounds, ceil(3 log(size) / log(2^32 - 1)), by comparisons, which compiled code can guard on.
     rounds = sum(size > threshold for threshold in (1, 1625, 2642245, 2**32 - 1))
     for _ in range(rounds):
-        children = key.split()
-        key, subkey = children[..., 0], children[..., 1]
+        key, subkey = children(key)
         # torch sorts signed numbers: flipping the first bit keeps the order.
         words = bits(subkey, tuple(x.shape[key.ndim :])).view(torch.int32) ^ torch.iinfo(torch.int32).min
         order = order.gather(axis, words.sort(dim=axis, stable=True).indices)
@@ -169,7 +168,7 @@ def _weights(p: Any, n: int, key: Key, needed: int) -> Tensor:
         raise TypeError(f"p must be a floating tensor, got {_check.describe(p)}")
     if p.shape != (n,):
         raise ValueError(f"p must have shape ({n},), one for each of a, got shape {tuple(p.shape)}")
-    if not torch.compiler.is_compiling() and _can_be_read(p):
+    if _can_be_read(p):
         positive = int((p > 0).sum())
         if positive < needed or not bool((p >= 0).all()):
             raise ValueError(
@@ -182,8 +181,9 @@ def _weights(p: Any, n: int, key: Key, needed: int) -> Tensor:
 
 def _can_be_read(x: Tensor) -> bool:
     """Whether a look at the numbers costs no device's synchronisation and is no business of a transform's."""
-    mapped = torch._C._functorch.is_functorch_wrapped_tensor(x)
-    return x.device.type == "cpu" and not mapped
+    if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(x):
+        return False
+    return x.device.type == "cpu"
 
 
 def _choose_by_weight(key: Key, size: Shape, weights: Tensor) -> Tensor:
