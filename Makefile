@@ -1,18 +1,22 @@
 # make demo: build the extension and see what the library promises.
-# make test: build it and run all tests.
-# Both make .venv first if there is none.
+# make test: build it and run the tests.
+# make test-cuda: the CUDA kernels without a GPU: on the CPU, and compiled, where nvcc is. It takes longer.
+# All make .venv first if there is none.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test build bench clean
+.PHONY: demo test test-cuda build bench clean
 
 demo: build
 	$(BIN)/python -m torch_threefry.demo
 
 test: build
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -m "not cuda_build"
+
+test-cuda: build
+	$(BIN)/python -m pytest -q -m cuda_build
 
 build: $(VENV)/installed
 	$(BIN)/python setup.py --quiet build_ext --inplace

@@ -12,6 +12,26 @@ namespace torch_threefry {
 constexpr int kMaxAxes = 32;  // of a walk, after merging
 constexpr int kMaxDims = 64;  // of a tensor, as torch has it
 
+struct Division {
+  int64_t quotient, remainder;
+};
+
+// Of numbers that are not negative. GPUs have no divider for 64 bits, and many instructions in its place: there
+// numbers that fit are divided in 32 bits, and the others by a function.
+#if defined(__CUDACC__)
+static __host__ __device__ __noinline__ Division divide_wide(uint64_t a, uint64_t b) {
+  const uint64_t quotient = a / b;
+  return {int64_t(quotient), int64_t(a - quotient * b)};
+}
+TTF_HD Division divide(int64_t a, int64_t b) {
+  if ((a | b) >> 32 != 0) return divide_wide(uint64_t(a), uint64_t(b));
+  const uint32_t quotient = uint32_t(a) / uint32_t(b);
+  return {int64_t(quotient), int64_t(uint32_t(a) - quotient * uint32_t(b))};
+}
+#else
+TTF_HD Division divide(int64_t a, int64_t b) { return {a / b, a % b}; }
+#endif
+
 // Positions 0, 1, 2... of a row-major walk over some axes, mapped to offset + sum of index * stride.
 // It stands for a window of a logical shape (to element indices) and for a strided or broadcast
 // tensor (to memory). Axes are pushed outermost first; those that continue each other are merged.
@@ -38,9 +58,11 @@ struct Walk {
 
   TTF_HD int64_t at(int64_t position) const {
     int64_t result = offset;
+    TTF_ROLLED
     for (int a = axes - 1; a > 0; --a) {
-      result += position % extent[a] * stride[a];
-      position /= extent[a];
+      const Division by = divide(position, extent[a]);
+      result += by.remainder * stride[a];
+      position = by.quotient;
     }
     return axes > 0 ? result + position * stride[0] : result;
   }
@@ -53,20 +75,23 @@ struct Walk {
   }
 };
 
+// In the groups of distributions/catalog.h.
 enum class Distribution : int {
+  // words
   bits,
   key_pair,  // a 64-bit word as the two words of a key, first word first
   uniform,
   randint,
+  bernoulli,
+  bernoulli_high,
+  rademacher,
+  // continuous
   normal,
   exponential,
   gumbel,
   gumbel_high,
   laplace,
   logistic,
-  bernoulli,
-  bernoulli_high,
-  rademacher,
   cauchy,
   maxwell,
   double_sided_maxwell,
@@ -77,6 +102,8 @@ enum class Distribution : int {
   triangular,
   wald,
   truncated_normal,
+  geometric,
+  // gamma family
   gamma,
   loggamma,
   chisquare,
@@ -84,7 +111,7 @@ enum class Distribution : int {
   f,
   t,
   generalized_normal,
-  geometric,
+  // counts
   poisson,
   binomial,
 };
@@ -134,9 +161,12 @@ struct Multinomial {
 // Keys folded with integers: result[i] = fold_in(keys[i], data[i]), both broadcast.
 struct FoldIn {
   KeyBatch keys;
-  const int64_t* data;
+  int64_t number = 0;
+  const int64_t* data = nullptr;  // null: one number
   Walk data_walk;
   uint32_t* out;
+
+  TTF_HD uint64_t number_of(int64_t position) const { return uint64_t(data ? data[data_walk.at(position)] : number); }
 };
 
 // Row i of the result: 0..n-1 in the order that key i gives.
@@ -182,3 +212,12 @@ struct Cipher {
 };
 
 }  // namespace torch_threefry
+
+TTF_NAMESPACE_BEGIN
+
+TTF_HD Key2x32 load_key(const KeyBatch& keys, int64_t number) {
+  const uint32_t* const key = keys.words + keys.walk.at(number);
+  return {{key[0], key[keys.word_stride]}};
+}
+
+TTF_NAMESPACE_END

@@ -18,7 +18,8 @@
 // unlike there, branches and loops are, for these functions are called for one number at a time.
 #pragma once
 
-#include "macros.h"
+#include "distributions/distribution.h"
+#include "draw.h"
 #include "numerics.h"
 
 TTF_NAMESPACE_BEGIN
@@ -168,4 +169,13 @@ TTF_HD double loggamma_slope(double alpha, double log_x) {
 }
 
 }  // namespace numerics
+
+// Element i of what a kernel is asked for.
+template <class T>
+TTF_HD void set_gamma_slope(const GammaSlopes& slopes, int64_t i) {
+  const T concentration = static_cast<const T*>(slopes.concentration)[i];
+  const T log_draw = static_cast<const T*>(slopes.log_draw)[i];
+  static_cast<T*>(slopes.out)[i] = clamp_to_finite(T(numerics::loggamma_slope(concentration, log_draw)));
+}
+
 TTF_NAMESPACE_END

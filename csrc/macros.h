@@ -15,6 +15,13 @@
 #define TTF_NOINLINE
 #endif
 
+// A loop that stays one: its body is long, and seldom run more than once or twice.
+#if defined(__CUDA_ARCH__)
+#define TTF_ROLLED TTF_PRAGMA(unroll 1)
+#else
+#define TTF_ROLLED
+#endif
+
 // Ask for a loop to be unrolled completely (up to n iterations).
 #define TTF_PRAGMA(text) _Pragma(#text)
 #if defined(__CUDA_ARCH__)

@@ -1,4 +1,4 @@
-// The operators: their schemas, the checks of their arguments, and their CPU implementations.
+// The operators: their schemas, the checks of their arguments, and what they ask a device for.
 //
 // The Python modules check what a user writes and say so in Python's exceptions. The checks here
 // keep a direct call of an operator from reading or writing outside its tensors.
@@ -10,12 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "cpu/kernels.h"
+#include "device.h"
 #include "draw.h"
 #include "numerics.h"
 
@@ -26,17 +25,6 @@ using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 using Sizes = std::vector<int64_t>;
 using Window = std::optional<Sizes>;  // a start and a stop for each dimension; nothing for all of them
-
-constexpr int64_t kGrain = 16384;  // elements below which another thread is not worth waking
-
-const CpuKernels& kernels() {
-  const char* requested = nullptr;
-  const CpuKernels* table = cpu_kernels(&requested);
-  STD_TORCH_CHECK(table != nullptr, "TORCH_THREEFRY_CPU=", requested ? requested : "(unset)",
-                  ": this processor has no such instruction set; accepted are v2, v3 and v4 on x86-64 as far as it "
-                  "goes, base elsewhere");
-  return *table;
-}
 
 // ---- Arguments ----
 
@@ -69,25 +57,6 @@ Keys keys_of(const Tensor& key) {
 Impl impl_of(int64_t impl) {
   STD_TORCH_CHECK(impl == int(Impl::threefry2x32) || impl == int(Impl::threefry2x32_original), "impl: unknown number ", impl);
   return Impl(int(impl));
-}
-
-Tensor empty(const Sizes& sizes, ScalarType dtype, const Tensor& like) {
-  STD_TORCH_CHECK(sizes.size() <= size_t(kMaxDims), "size: more than ", kMaxDims, " dimensions");
-  int64_t strides[kMaxDims];
-  int64_t stride = 1;
-  for (size_t a = sizes.size(); a-- > 0;) {
-    strides[a] = stride;
-    stride = product(stride, sizes[a] > 0 ? sizes[a] : 1);
-  }
-  int32_t device_type = 0, device_index = 0;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &device_type));
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(like.get(), &device_index));
-  const int32_t dtype_code = torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype));
-  AtenTensorHandle handle = nullptr;
-  const AOTITorchError error = aoti_torch_empty_strided(int64_t(sizes.size()), sizes.data(), strides, dtype_code,
-                                                        device_type, device_index, &handle);
-  STD_TORCH_CHECK(error == AOTI_TORCH_SUCCESS, "size: no memory for a result of ", stride, " elements");
-  return Tensor(handle);
 }
 
 // Operators take dtypes as libtorch's numbers for them: torch parses an int several microseconds faster
@@ -135,25 +104,17 @@ void require_integer(ScalarType dtype) {
 
 // ---- Draws ----
 
-// work(begin, end) over parts of the positions [0, count), at the same time if there are more than `grain`.
-template <class Work>
-void in_parallel(int64_t count, int64_t grain, const Work& work) {
-  if (count > grain) {
-    torch::stable::parallel_for(0, count, grain, work);
-  } else if (count > 0) {
-    work(0, count);
-  }
-}
-
 // The work of a draw before its distribution is known: keys, shape, window and the result's memory.
 struct Plan {
+  Device device;
   Draw draw;
   Tensor result{nullptr};
   Sizes shape;  // of the result: the batch of keys, then the window
 
   // An element may be a row of numbers: the two words of a key, or a count for each of some categories.
   Plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, ScalarType dtype,
-       std::optional<int64_t> row = std::nullopt) {
+       std::optional<int64_t> row = std::nullopt)
+      : device(key) {
     const Keys keys = keys_of(key);
     draw.impl = impl_of(impl);
     draw.value = value_of(dtype);
@@ -163,30 +124,35 @@ struct Plan {
     shape = keys.batch;
     set_window(size, window);
     if (row) shape.push_back(*row);
-    result = empty(shape, dtype, key);
+    result = device.empty(shape, dtype);
     draw.out = result.mutable_data_ptr();
   }
 
   // A parameter that is a tensor: it broadcasts to the result's shape, less the last axes that are `inner` to a draw's
-  // element.
+  // element. A single number may also lie on the CPU; it is read here.
   void broadcast(int index, const Tensor& tensor, ScalarType dtype, const char* name, int64_t inner = 0) {
     broadcast(draw.parameter[index], tensor, dtype, name, inner);
   }
   void broadcast(Parameter& parameter, const Tensor& tensor, ScalarType dtype, const char* name, int64_t inner = 0) {
     STD_TORCH_CHECK(tensor.scalar_type() == dtype, name, ": of another dtype than its operator takes");
-    STD_TORCH_CHECK(tensor.is_cpu(), name, ": on another device than the key");
     const int64_t axes = int64_t(shape.size()) - inner, missing = axes - tensor.dim();
     STD_TORCH_CHECK(missing >= 0, name, ": has more dimensions than the draw");
-    if (tensor.numel() == 1 && is_float(value_of(dtype)) && inner == 0) {
-      parameter.real = dtype == ScalarType::Double ? *static_cast<const double*>(tensor.const_data_ptr())
-                                                   : *static_cast<const float*>(tensor.const_data_ptr());
-      return;
-    }
+    if (tensor.numel() == 1 && tensor.is_cpu()) return read_number(parameter, tensor, dtype);
+    STD_TORCH_CHECK(device.holds(tensor), name, ": on another device than the key");
     parameter.data = tensor.const_data_ptr();
     for (int64_t a = 0; a < axes; ++a) {
       const int64_t own = a < missing ? 1 : tensor.size(a - missing);
       STD_TORCH_CHECK(own == shape[a] || own == 1, name, ": does not broadcast over the draw");
       STD_TORCH_CHECK(parameter.walk.push(shape[a], own == 1 ? 0 : tensor.stride(a - missing)), name, ": too many dimensions");
+    }
+  }
+
+  static void read_number(Parameter& parameter, const Tensor& tensor, ScalarType dtype) {
+    const void* const data = tensor.const_data_ptr();
+    switch (dtype) {
+      case ScalarType::Double: parameter.real = *static_cast<const double*>(data); break;
+      case ScalarType::Float: parameter.real = *static_cast<const float*>(data); break;
+      default: parameter.integer = *static_cast<const int64_t*>(data);
     }
   }
 
@@ -199,17 +165,12 @@ struct Plan {
   Tensor run(Distribution distribution) {
     draw.distribution = distribution;
     check_words();
-    const int64_t positions = elements() == 0 ? 0 : kernels().draw_positions(draw);
-    // Trials cost many times what a word does.
-    const int64_t grain = distribution >= Distribution::gamma ? kGrain / 8 : kGrain;
-    in_parallel(positions, grain, [this](int64_t begin, int64_t end) { kernels().draw(draw, begin, end); });
+    device.draw(draw);
     return result;
   }
 
-  int64_t elements() const { return product(draw.key_count, draw.count); }
-
   void check_words() const {
-    STD_TORCH_CHECK(draw.impl != Impl::threefry2x32_original || kernels().draw_words(draw) <= 4294967294.0,
+    STD_TORCH_CHECK(draw.impl != Impl::threefry2x32_original || cpu_kernels().draw_words(draw) <= 4294967294.0,
                     "size: takes more than 2^32-2 words, which threefry2x32_original cannot address; use threefry2x32");
   }
 
@@ -402,11 +363,9 @@ Tensor multinomial(const Tensor& key, int64_t impl, Sizes size, Window window, c
   plan.broadcast(0, n, ScalarType::Double, "n", 1);
   Multinomial work = {plan.draw, categories, {}};
   plan.broadcast(work.shares, shares, ScalarType::Double, "shares");
+  STD_TORCH_CHECK(plan.device.holds(shares), "shares: on another device than the key");
   work.shares.data = shares.const_data_ptr();
-  if (categories > 0) {
-    in_parallel(plan.elements(), std::max<int64_t>(1, kGrain / 16 / categories),
-                [&](int64_t begin, int64_t end) { kernels().multinomial(work, begin, end); });
-  }
+  plan.device.multinomial(work);
   return plan.result;
 }
 
@@ -415,8 +374,12 @@ Tensor multinomial(const Tensor& key, int64_t impl, Sizes size, Window window, c
 Value row_value(const Tensor& tensor, const char* name) {
   const ScalarType dtype = tensor.scalar_type();
   STD_TORCH_CHECK(dtype == ScalarType::Float || dtype == ScalarType::Double, name, ": must be float32 or float64");
-  STD_TORCH_CHECK(tensor.is_cpu() && tensor.is_contiguous(), name, ": must be contiguous, on the CPU");
+  STD_TORCH_CHECK(tensor.is_contiguous(), name, ": must be contiguous");
   return value_of(dtype);
+}
+
+void require_device(const Device& device, const Tensor& tensor, const char* name) {
+  STD_TORCH_CHECK(device.holds(tensor), name, ": on another device than the first tensor");
 }
 
 Sizes sizes_of(const Tensor& tensor) {
@@ -428,13 +391,11 @@ Sizes sizes_of(const Tensor& tensor) {
 Tensor run_rows(Rows rows, const Tensor& in) {
   STD_TORCH_CHECK(in.dim() > 0, "rows: need at least one axis");
   rows.length = in.size(in.dim() - 1);
-  Tensor result = empty(sizes_of(in), in.scalar_type(), in);
+  const Device device(in);
+  Tensor result = device.empty(sizes_of(in), in.scalar_type());
   rows.in = in.const_data_ptr();
   rows.out = result.mutable_data_ptr();
-  if (rows.length > 0) {
-    in_parallel(in.numel() / rows.length, std::max<int64_t>(1, kGrain / rows.length),
-                [&](int64_t begin, int64_t end) { kernels().rows(rows, begin, end); });
-  }
+  device.rows(rows, rows.length > 0 ? in.numel() / rows.length : 0);
   return result;
 }
 
@@ -451,12 +412,15 @@ Tensor ball(const Tensor& log_gammas, const Tensor& words, const Tensor& exponen
   const Value value = row_value(log_gammas, "log_gammas");
   STD_TORCH_CHECK(words.scalar_type() == (value == Value::float64 ? ScalarType::Long : ScalarType::Int),
                   "words: must be signed integers as wide as log_gammas");
-  STD_TORCH_CHECK(words.is_cpu() && words.is_contiguous() && sizes_of(words) == sizes_of(log_gammas),
-                  "words: must be contiguous, on the CPU, of log_gammas' shape");
+  STD_TORCH_CHECK(words.is_contiguous() && sizes_of(words) == sizes_of(log_gammas),
+                  "words: must be contiguous, of log_gammas' shape");
+  const Device device(log_gammas);
+  require_device(device, words, "words");
   Sizes rows = sizes_of(log_gammas);
   if (!rows.empty()) rows.pop_back();
   for (const auto& [tensor, name] : {std::pair(exponentials, "exponentials"), std::pair(p, "p")}) {
     STD_TORCH_CHECK(row_value(tensor, name) == value && sizes_of(tensor) == rows, name, ": must have one number a row");
+    require_device(device, tensor, name);
   }
   return run_rows({RowFunction::ball, value, 0, nullptr, words.const_data_ptr(), exponentials.const_data_ptr(),
                    p.const_data_ptr(), nullptr},
@@ -467,10 +431,11 @@ Tensor loggamma_slope(const Tensor& concentration, const Tensor& log_draw) {
   const Value value = row_value(concentration, "concentration");
   STD_TORCH_CHECK(row_value(log_draw, "log_draw") == value && sizes_of(log_draw) == sizes_of(concentration),
                   "log_draw: must have concentration's dtype and shape");
-  Tensor result = empty(sizes_of(concentration), concentration.scalar_type(), concentration);
+  const Device device(concentration);
+  require_device(device, log_draw, "log_draw");
+  Tensor result = device.empty(sizes_of(concentration), concentration.scalar_type());
   const GammaSlopes slopes = {value, concentration.const_data_ptr(), log_draw.const_data_ptr(), result.mutable_data_ptr()};
-  in_parallel(concentration.numel(), kGrain / 16,
-              [&](int64_t begin, int64_t end) { kernels().gamma_slopes(slopes, begin, end); });
+  device.gamma_slopes(slopes, concentration.numel());
   return result;
 }
 
@@ -491,19 +456,20 @@ int64_t broadcast_size(int64_t a, int64_t b) {
 }
 
 // Allocates the result of shape batch + (2,) and fills it.
-Tensor run_fold_in(FoldIn& fold, const Sizes& batch, int64_t count, const Tensor& key) {
+Tensor run_fold_in(const Device& device, FoldIn& fold, const Sizes& batch, int64_t count) {
   Sizes shape = batch;
   shape.push_back(2);
-  Tensor result = empty(shape, ScalarType::UInt32, key);
+  Tensor result = device.empty(shape, ScalarType::UInt32);
   fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
-  in_parallel(count, kGrain, [&](int64_t begin, int64_t end) { kernels().fold_in(fold, begin, end); });
+  device.fold_in(fold, count);
   return result;
 }
 
 Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
   impl_of(impl);
   STD_TORCH_CHECK(data.scalar_type() == ScalarType::Long, "data: must be int64");
-  STD_TORCH_CHECK(data.is_cpu(), "data: on another device than the key");
+  const Device device(key);
+  STD_TORCH_CHECK(device.holds(data), "data: on another device than the key");
   const Keys keys = keys_of(key);
   const int64_t key_axes = int64_t(keys.batch.size()), axes = std::max(key_axes, data.dim());
   FoldIn fold;
@@ -522,17 +488,17 @@ Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
     batch.push_back(length);
     count = product(count, length);
   }
-  return run_fold_in(fold, batch, count, key);
+  return run_fold_in(device, fold, batch, count);
 }
 
-// One number for all keys: data broadcast from a single element in memory.
+// One number for all keys.
 Tensor fold_in_int(const Tensor& key, int64_t impl, int64_t data) {
   impl_of(impl);
   const Keys keys = keys_of(key);
   FoldIn fold;
   fold.keys = keys;
-  fold.data = &data;
-  return run_fold_in(fold, keys.batch, keys.count, key);
+  fold.number = data;
+  return run_fold_in(Device(key), fold, keys.batch, keys.count);
 }
 
 // ---- The bare cipher ----
@@ -540,7 +506,8 @@ Tensor fold_in_int(const Tensor& key, int64_t impl, int64_t data) {
 Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
   const ScalarType dtype = counter.scalar_type();
   STD_TORCH_CHECK(dtype == ScalarType::UInt32 || dtype == ScalarType::UInt64, "counter: must be uint32 or uint64");
-  STD_TORCH_CHECK(key.scalar_type() == dtype && key.is_cpu(), "key: must have the counter's dtype and device");
+  const Device device(counter);
+  STD_TORCH_CHECK(key.scalar_type() == dtype && device.holds(key), "key: must have the counter's dtype and device");
   STD_TORCH_CHECK(counter.is_contiguous() && key.is_contiguous(), "counter and key: must be contiguous");
   STD_TORCH_CHECK(counter.dim() > 0 && counter.dim() == key.dim(), "key: must have the counter's shape");
   Sizes shape;
@@ -551,11 +518,10 @@ Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
   const int64_t words = shape.back();
   STD_TORCH_CHECK(words == 2 || words == 4, "counter: the last dimension must be 2 or 4");
   STD_TORCH_CHECK(rounds >= 1 && rounds <= (words == 2 ? 32 : 72), "rounds: out of range");
-  Tensor result = empty(shape, dtype, counter);
+  Tensor result = device.empty(shape, dtype);
   const Cipher cipher = {dtype == ScalarType::UInt32 ? 32 : 64, int(words), int(rounds), counter.const_data_ptr(),
                          key.const_data_ptr(), result.mutable_data_ptr()};
-  const int64_t rows = counter.numel() / words;
-  in_parallel(rows, kGrain / 4, [&](int64_t begin, int64_t end) { kernels().cipher(cipher, begin, end); });
+  device.cipher(cipher, counter.numel() / words);
   return result;
 }
 
@@ -565,15 +531,6 @@ Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
 // keys can be equal.
 int shuffle_rounds(int64_t n) { return (n > 1) + (n > 1625) + (n > 2642245); }
 
-void run_serially(int64_t tasks, void (*task)(void*, int64_t), void* context) {
-  for (int64_t i = 0; i < tasks; ++i) task(context, i);
-}
-void run_in_parallel(int64_t tasks, void (*task)(void*, int64_t), void* context) {
-  torch::stable::parallel_for(0, tasks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) task(context, i);
-  });
-}
-
 Tensor permutation(const Tensor& key, int64_t impl, int64_t n, int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
   STD_TORCH_CHECK(dtype == ScalarType::Int || dtype == ScalarType::Long, "dtype: must be int32 or int64");
@@ -581,21 +538,9 @@ Tensor permutation(const Tensor& key, int64_t impl, int64_t n, int64_t dtype_cod
   const Keys keys = keys_of(key);
   Sizes shape = keys.batch;
   shape.push_back(n);
-  Tensor result = empty(shape, dtype, key);
-  const Permutation permutation = {impl_of(impl), keys, n, shuffle_rounds(n), value_of(dtype), result.mutable_data_ptr()};
-  if (keys.count == 0 || n == 0) return result;
-  const bool many = keys.count > 1 && n < kGrain * 8;  // rows are work enough for the threads
-  const auto rows = [&](int64_t begin, int64_t end) {
-    std::unique_ptr<uint64_t[]> scratch(new uint64_t[size_t(kernels().permutation_scratch(n))]);
-    for (int64_t row = begin; row < end; ++row) {
-      kernels().permutation(permutation, row, scratch.get(), many ? run_serially : run_in_parallel);
-    }
-  };
-  if (many) {
-    torch::stable::parallel_for(0, keys.count, std::max<int64_t>(1, kGrain / 4 / n), rows);
-  } else {
-    rows(0, keys.count);
-  }
+  const Device device(key);
+  Tensor result = device.empty(shape, dtype);
+  device.permutation({impl_of(impl), keys, n, shuffle_rounds(n), value_of(dtype), result.mutable_data_ptr()}, keys.count);
   return result;
 }
 
@@ -655,7 +600,10 @@ STABLE_TORCH_LIBRARY(torch_threefry, m) {
   m.def("permutation(Tensor key, int impl, SymInt n, int dtype) -> Tensor");
 }
 
-STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) {
+namespace {
+
+// The same for every kind of device: see device.h.
+void implement(torch::stable::detail::StableLibrary& m) {
   m.impl("threefry", TORCH_BOX(&threefry_rows));
   m.impl("split", TORCH_BOX(&split));
   m.impl("fold_in", TORCH_BOX(&fold_in_tensor));
@@ -701,13 +649,18 @@ STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) {
   m.impl("permutation", TORCH_BOX(&permutation));
 }
 
+}  // namespace
+
+STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CPU, m) { implement(m); }
+STABLE_TORCH_LIBRARY_IMPL(torch_threefry, CUDA, m) { implement(m); }
+
 // ---- The Python module: importing it registers the operators above ----
 
 namespace {
 
 PyObject* cpu_instruction_set(PyObject*, PyObject*) {
   const char* requested = nullptr;
-  const CpuKernels* table = cpu_kernels(&requested);
+  const CpuKernels* table = find_cpu_kernels(&requested);
   if (table == nullptr) {
     PyErr_Format(PyExc_RuntimeError, "TORCH_THREEFRY_CPU=%s: this processor has no such instruction set",
                  requested ? requested : "(unset)");
@@ -716,7 +669,23 @@ PyObject* cpu_instruction_set(PyObject*, PyObject*) {
   return PyUnicode_FromString(table->name);
 }
 
+// The table in a capsule; or nothing, for None.
+PyObject* set_kernels(PyObject* capsule, bool on_cpu) {
+  const CudaKernels* kernels = nullptr;
+  if (capsule != Py_None) {
+    kernels = static_cast<const CudaKernels*>(PyCapsule_GetPointer(capsule, kKernelsName));
+    if (kernels == nullptr) return nullptr;
+  }
+  set_cuda_kernels(kernels, on_cpu);
+  Py_RETURN_NONE;
+}
+PyObject* use_cuda_kernels(PyObject*, PyObject* capsule) { return set_kernels(capsule, false); }
+PyObject* use_cuda_kernels_on_cpu(PyObject*, PyObject* capsule) { return set_kernels(capsule, true); }
+
 PyMethodDef methods[] = {
+    {"use_cuda_kernels", use_cuda_kernels, METH_O, "Takes the kernels of torch_threefry._C_cuda for keys on CUDA devices."},
+    {"use_cuda_kernels_on_cpu", use_cuda_kernels_on_cpu, METH_O,
+     "Takes CUDA kernels that were compiled as plain C++ for keys on the CPU; None ends that. For tests."},
     {"cpu_instruction_set", cpu_instruction_set, METH_NOARGS, "The instruction set of the CPU kernels in use: v2, v3, v4 or base."},
     {nullptr, nullptr, 0, nullptr}};
 

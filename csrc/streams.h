@@ -43,6 +43,12 @@ struct Place {
   uint32_t second;  // whether the word is the block's second one (where that is a choice)
 };
 
+// Where an 8- or 16-bit word lies: so many bits up in a 32-bit word.
+struct NarrowPlace {
+  Place place;
+  uint32_t shift;
+};
+
 // JAX's partitionable layout: block i serves element i alone.
 struct Threefry2x32 {
   static constexpr Impl impl = Impl::threefry2x32;
@@ -83,5 +89,52 @@ struct Threefry2x32Original {
     return result;
   }
 };
+
+// 8- and 16-bit words. Partitionable: the low bits of the 32-bit word. Original: the 32-bit words cut
+// up, low part first. The word is then encrypted again for each of its parts, which costs time but
+// keeps the rule that an element is found by its index alone.
+template <class Stream, class Narrow>
+TTF_HD NarrowPlace narrow_place(uint32_t hi, uint32_t lo, uint64_t n) {
+  constexpr uint32_t bits = 8 * sizeof(Narrow), parts = Stream::chooses ? 32 / bits : 1;
+  constexpr int log2_parts = parts == 4 ? 2 : parts == 2 ? 1 : 0;
+  const uint64_t word = join32(hi, lo) >> log2_parts;
+  return {Stream::place32(hi32(word), lo32(word), (n + parts - 1) / parts), lo % parts * bits};
+}
+
+// ---- One word at a time ----
+
+// Word i of the key's stream of n words, of the width of Word.
+template <class Word>
+struct StreamWord {  // of 8 or 16 bits
+  template <class Stream>
+  TTF_HD static Word at(Key2x32 key, uint64_t i, uint64_t n) {
+    const NarrowPlace at = narrow_place<Stream, Word>(hi32(i), lo32(i), n);
+    const Key2x32 block = encrypt(key, at.place.c0, at.place.c1);
+    return Word(Stream::word32(block.word[0], block.word[1], at.place.second) >> at.shift);
+  }
+};
+template <>
+struct StreamWord<uint32_t> {
+  template <class Stream>
+  TTF_HD static uint32_t at(Key2x32 key, uint64_t i, uint64_t n) {
+    const Place place = Stream::place32(hi32(i), lo32(i), n);
+    const Key2x32 block = encrypt(key, place.c0, place.c1);
+    return Stream::word32(block.word[0], block.word[1], place.second);
+  }
+};
+template <>
+struct StreamWord<uint64_t> {
+  template <class Stream>
+  TTF_HD static uint64_t at(Key2x32 key, uint64_t i, uint64_t n) {
+    const Place place = Stream::place64(hi32(i), lo32(i), n);
+    const Key2x32 block = encrypt(key, place.c0, place.c1);
+    return join32(block.word[0], block.word[1]);
+  }
+};
+
+template <class Stream, class Word>
+TTF_HD Word stream_word(Key2x32 key, uint64_t i, uint64_t n) {
+  return StreamWord<Word>::template at<Stream>(key, i, n);
+}
 
 TTF_NAMESPACE_END

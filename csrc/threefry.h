@@ -11,8 +11,19 @@
 
 TTF_NAMESPACE_BEGIN
 
+// 0 < n < the word's bits.
+#if defined(__CUDA_ARCH__)
+// One funnel shift; nvcc makes three operations of two shifts that are then XORed with something.
+TTF_HD uint32_t rotl(uint32_t x, int n) { return __funnelshift_l(x, x, n); }
+TTF_HD uint64_t rotl(uint64_t x, int n) {
+  const uint32_t high = uint32_t(x >> 32), low = uint32_t(x);
+  const uint32_t first = n < 32 ? high : low, second = n < 32 ? low : high;
+  return uint64_t(__funnelshift_l(second, first, n)) << 32 | __funnelshift_l(first, second, n);
+}
+#else
 TTF_HD uint32_t rotl(uint32_t x, int n) { return (x << n) | (x >> (32 - n)); }
 TTF_HD uint64_t rotl(uint64_t x, int n) { return (x << n) | (x >> (64 - n)); }
+#endif
 
 // rotation(r, m): how far the m-th MIX of round r rotates; rounds repeat after eight.
 // parity: the key words XORed with it give the extra word of the key schedule.

@@ -52,7 +52,7 @@ const CpuKernels* choose(const char* requested) {
 
 }  // namespace
 
-const CpuKernels* cpu_kernels(const char** requested) {
+const CpuKernels* find_cpu_kernels(const char** requested) {
   static const char* const name = getenv("TORCH_THREEFRY_CPU");
   static const CpuKernels* const table = choose(name);
   *requested = name;

@@ -31,6 +31,6 @@ struct CpuKernels {
 // The table for this machine: the best it can run, or the one that the environment variable
 // TORCH_THREEFRY_CPU names (v2, v3 or v4 on x86-64, base elsewhere). Null if there is none, or if that one
 // is unknown or cannot run here; *requested is what was asked for, or null.
-const CpuKernels* cpu_kernels(const char** requested);
+const CpuKernels* find_cpu_kernels(const char** requested);
 
 }  // namespace torch_threefry

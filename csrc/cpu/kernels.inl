@@ -9,11 +9,6 @@
 TTF_NAMESPACE_BEGIN
 namespace {
 
-TTF_HD Key2x32 load_key(const KeyBatch& keys, int64_t number) {
-  const uint32_t* key = keys.words + keys.walk.at(number);
-  return {{key[0], key[keys.word_stride]}};
-}
-
 // ---- Draws ----
 
 struct Buffers {
@@ -87,9 +82,7 @@ void draw_counts(const Draw& draw, const Source& source, int64_t position, int c
   store_counts(draw.value, counts, count, draw.out, position);
 }
 
-bool draws_counts(const Draw& draw) {
-  return draw.distribution == Distribution::poisson || draw.distribution == Distribution::binomial;
-}
+bool draws_counts(const Draw& draw) { return group_of(draw.distribution) == Group::counts; }
 
 // Below this many consecutive elements it is cheaper to list them one by one.
 constexpr int64_t kShortRun = 64;
@@ -141,12 +134,7 @@ bool in_pairs(const Draw& draw) {
   if (draw.impl != Impl::threefry2x32_original || uint64_t(draw.count) != draw.total || draw.total < 2) return false;
   if (draws_counts(draw)) return false;
   const Method how = method(draw);
-  bool plain = how.word_bits == 32 && how.input_count <= 2;
-  for (int k = 0; k < how.input_count; ++k) {
-    const Input& input = how.inputs[k];
-    plain = plain && input.kind == Input::word && input.stride == 1 && input.rows == 1;
-  }
-  return plain;
+  return how.word_bits == 32 && how.input_count <= 2 && are_own_words(how.inputs, how.input_count);
 }
 
 void draw_pairs(const Draw& draw, int64_t begin, int64_t end) {
@@ -229,33 +217,17 @@ void multinomial(const Multinomial& multinomial, int64_t begin, int64_t end) {
 // ---- Rows and slopes ----
 
 template <class T>
-void row_function(const Rows& rows, int64_t begin, int64_t end) {
-  using Word = typename Format<T>::Word;
-  for (int64_t row = begin; row < end; ++row) {
-    const int64_t start = row * rows.length;
-    const T* in = static_cast<const T*>(rows.in) + start;
-    T* out = static_cast<T*>(rows.out) + start;
-    switch (rows.function) {
-      case RowFunction::softmax: softmax_row(in, rows.length, out); break;
-      case RowFunction::shares: shares_row(in, rows.length, out); break;
-      case RowFunction::ball:
-        ball_row(in, static_cast<const Word*>(rows.words) + start, static_cast<const T*>(rows.exponentials)[row],
-                 static_cast<const T*>(rows.p)[row], rows.length, out);
-    }
-  }
+void map_rows(const Rows& rows, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) map_row<T>(rows, row);
 }
 
 void rows(const Rows& rows, int64_t begin, int64_t end) {
-  rows.value == Value::float64 ? row_function<double>(rows, begin, end) : row_function<float>(rows, begin, end);
+  rows.value == Value::float64 ? map_rows<double>(rows, begin, end) : map_rows<float>(rows, begin, end);
 }
 
 template <class T>
 void gamma_slopes_of(const GammaSlopes& slopes, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; ++i) {
-    const T concentration = static_cast<const T*>(slopes.concentration)[i];
-    const T log_draw = static_cast<const T*>(slopes.log_draw)[i];
-    static_cast<T*>(slopes.out)[i] = clamp_to_finite(T(numerics::loggamma_slope(concentration, log_draw)));
-  }
+  for (int64_t i = begin; i < end; ++i) set_gamma_slope<T>(slopes, i);
 }
 
 void gamma_slopes(const GammaSlopes& slopes, int64_t begin, int64_t end) {
@@ -273,7 +245,7 @@ void fold_in_keys(const FoldIn& fold, int64_t begin, int64_t end) {
     const int count = int(smaller(end - position, kBlock));
     for (int i = 0; i < count; ++i) {
       const Key2x32 key = load_key(fold.keys, position + i);
-      source.set(i, key, uint64_t(fold.data[fold.data_walk.at(position + i)]));
+      source.set(i, key, fold.number_of(position + i));
     }
     words<Threefry2x32>(source, count, 0, blocks);
     for (int i = 0; i < count; ++i) {

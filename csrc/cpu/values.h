@@ -3,28 +3,9 @@
 
 #include <stdint.h>
 
-#include "../distributions/bernoulli.h"
-#include "../distributions/bits.h"
-#include "../distributions/cauchy.h"
-#include "../distributions/exponential.h"
-#include "../distributions/gamma.h"
-#include "../distributions/geometric.h"
-#include "../distributions/gumbel.h"
-#include "../distributions/laplace.h"
-#include "../distributions/logistic.h"
-#include "../distributions/lognormal.h"
-#include "../distributions/maxwell.h"
-#include "../distributions/normal.h"
-#include "../distributions/pareto.h"
-#include "../distributions/randint.h"
-#include "../distributions/rayleigh.h"
-#include "../distributions/triangular.h"
-#include "../distributions/truncated_normal.h"
-#include "../distributions/uniform.h"
-#include "../distributions/wald.h"
-#include "../distributions/weibull_min.h"
+#include "../distributions/catalog.h"
 #include "../draw.h"
-#include "counts.h"
+#include "../store_counts.h"
 #include "rejection.h"
 #include "words.h"
 
@@ -245,131 +226,32 @@ struct Method {
   void (*concentrations)(const Draw&, int64_t position, int count, int number, void* out) = nullptr;
 };
 
-template <class D>
-constexpr bool has_gammas() {
-  for (const Input& input : D::Inputs::kInputs) {
-    if (input.kind == Input::gamma) return true;
+struct MethodOf {
+  template <class D>
+  static Method with(void (*values)(const Draw&, int64_t, int, const InputPointers&)) {
+    Method result = {8 * int(sizeof(typename D::Word)), D::Inputs::kInputs, D::Inputs::kCount, values};
+    if constexpr (count_gammas(D::Inputs::kInputs, D::Inputs::kCount) > 0) result.concentrations = concentrations<D>;
+    return result;
   }
-  return false;
-}
 
-template <class D>
-Method method_with(void (*values)(const Draw&, int64_t, int, const InputPointers&)) {
-  Method result = {8 * int(sizeof(typename D::Word)), D::Inputs::kInputs, D::Inputs::kCount, values};
-  if constexpr (has_gammas<D>()) result.concentrations = concentrations<D>;
-  return result;
-}
-
-template <class D>
-Method method_of() {
-  return method_with<D>(values<D>);
-}
-template <class D, class Half>
-Method half_method_of() {
-  return method_with<D>(half_values<D, Half>);
-}
-template <class D>
-Method count_method_of() {
-  return method_with<D>(count_values<D>);
-}
-
-// Float distributions exist in all four types.
-template <template <class> class D>
-Method float_method(Value value) {
-  switch (value) {
-    case Value::float16: return half_method_of<D<float>, Float16>();
-    case Value::bfloat16: return half_method_of<D<float>, BFloat16>();
-    case Value::float64: return method_of<D<double>>();
-    default: return method_of<D<float>>();
+  template <class D>
+  Method operator()(Functor<D, AsTheyAre>) const {
+    return with<D>(values<D>);
   }
-}
-
-inline Method uniform_method(Value value) {
-  switch (value) {
-    case Value::float16: return method_of<UniformHalf<Float16>>();
-    case Value::bfloat16: return method_of<UniformHalf<BFloat16>>();
-    case Value::float64: return method_of<Uniform<double>>();
-    default: return method_of<Uniform<float>>();
+  template <class D>
+  Method operator()(Functor<D, Rounded<float>>) const {
+    return with<D>(values<D>);
   }
-}
-
-inline Method truncated_normal_method(Value value) {
-  switch (value) {
-    case Value::float16: return half_method_of<TruncatedNormal<float, HalfNeighbours<Float16>>, Float16>();
-    case Value::bfloat16: return half_method_of<TruncatedNormal<float, HalfNeighbours<BFloat16>>, BFloat16>();
-    case Value::float64: return method_of<TruncatedNormal<double>>();
-    default: return method_of<TruncatedNormal<float>>();
+  template <class D, class Half>
+  Method operator()(Functor<D, Rounded<Half>>) const {
+    return with<D>(half_values<D, Half>);
   }
-}
-
-inline Method bits_method(Value value) {
-  switch (value) {
-    case Value::int8: return method_of<Bits<uint8_t>>();
-    case Value::int16: return method_of<Bits<uint16_t>>();
-    case Value::int64: return method_of<Bits<uint64_t>>();
-    default: return method_of<Bits<uint32_t>>();
+  template <class D>
+  Method operator()(Functor<D, AsCounts>) const {
+    return with<D>(count_values<D>);
   }
-}
+};
 
-inline Method randint_method(Value value) {
-  switch (value) {
-    case Value::int8: return method_of<RandInt<uint8_t>>();
-    case Value::int16: return method_of<RandInt<uint16_t>>();
-    case Value::int64: return method_of<RandInt64>();
-    default: return method_of<RandInt<uint32_t>>();
-  }
-}
-
-inline Method rademacher_method(Value value) {
-  switch (value) {
-    case Value::int8: return method_of<Rademacher<int8_t>>();
-    case Value::int16: return method_of<Rademacher<int16_t>>();
-    case Value::int32: return method_of<Rademacher<int32_t>>();
-    case Value::int64: return method_of<Rademacher<int64_t>>();
-    case Value::float16: return half_method_of<Rademacher<float>, Float16>();
-    case Value::bfloat16: return half_method_of<Rademacher<float>, BFloat16>();
-    case Value::float64: return method_of<Rademacher<double>>();
-    default: return method_of<Rademacher<float>>();
-  }
-}
-
-inline Method method(const Draw& draw) {
-  switch (draw.distribution) {
-    case Distribution::bits: return bits_method(draw.value);
-    case Distribution::key_pair: return method_of<KeyPair>();
-    case Distribution::uniform: return uniform_method(draw.value);
-    case Distribution::randint: return randint_method(draw.value);
-    case Distribution::normal: return float_method<Normal>(draw.value);
-    case Distribution::exponential: return float_method<Exponential>(draw.value);
-    case Distribution::gumbel: return float_method<Gumbel>(draw.value);
-    case Distribution::gumbel_high: return float_method<GumbelHigh>(draw.value);
-    case Distribution::laplace: return float_method<Laplace>(draw.value);
-    case Distribution::logistic: return float_method<Logistic>(draw.value);
-    case Distribution::bernoulli:
-      return draw.wide ? method_of<Bernoulli<double>>() : method_of<Bernoulli<float>>();
-    case Distribution::bernoulli_high:
-      return draw.wide ? method_of<BernoulliHigh<double>>() : method_of<BernoulliHigh<float>>();
-    case Distribution::cauchy: return float_method<Cauchy>(draw.value);
-    case Distribution::maxwell: return float_method<Maxwell>(draw.value);
-    case Distribution::double_sided_maxwell: return float_method<DoubleSidedMaxwell>(draw.value);
-    case Distribution::pareto: return float_method<Pareto>(draw.value);
-    case Distribution::rayleigh: return float_method<Rayleigh>(draw.value);
-    case Distribution::weibull_min: return float_method<WeibullMin>(draw.value);
-    case Distribution::lognormal: return float_method<LogNormal>(draw.value);
-    case Distribution::triangular: return float_method<Triangular>(draw.value);
-    case Distribution::wald: return float_method<Wald>(draw.value);
-    case Distribution::truncated_normal: return truncated_normal_method(draw.value);
-    case Distribution::gamma: return float_method<Gamma>(draw.value);
-    case Distribution::loggamma: return float_method<LogGamma>(draw.value);
-    case Distribution::chisquare: return float_method<ChiSquare>(draw.value);
-    case Distribution::beta: return float_method<Beta>(draw.value);
-    case Distribution::f: return float_method<FisherF>(draw.value);
-    case Distribution::t: return float_method<StudentT>(draw.value);
-    case Distribution::generalized_normal: return float_method<GeneralizedNormal>(draw.value);
-    case Distribution::geometric:
-      return draw.wide ? count_method_of<Geometric<double>>() : count_method_of<Geometric<float>>();
-    default: return rademacher_method(draw.value);
-  }
-}
+inline Method method(const Draw& draw) { return visit_functor(draw, MethodOf()); }
 
 TTF_NAMESPACE_END

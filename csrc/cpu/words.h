@@ -188,22 +188,15 @@ inline void words<Threefry2x32>(const Run& run, int count, uint64_t n, uint32_t*
   block_words<Threefry2x32>(run, count, n, out);
 }
 
-// 8- and 16-bit words. Partitionable: the low bits of the 32-bit word. Original: the 32-bit words cut
-// up, low part first. The word is then encrypted again for each of its parts, which costs time but
-// keeps the rule that an element is found by its index alone.
 template <class Stream, class Source, class Narrow>
 void narrow_words(const Source& source, int count, uint64_t n, Narrow* out) {
-  constexpr uint32_t bits = 8 * sizeof(Narrow), parts = Stream::chooses ? 32 / bits : 1;
-  constexpr int log2_parts = parts == 4 ? 2 : parts == 2 ? 1 : 0;
-  const uint64_t total = (n + parts - 1) / parts;
   Blocks blocks;
   set_counters<Stream::chooses>(
       source, count,
-      [total](uint32_t hi, uint32_t lo) {
-        const uint64_t word = join32(hi, lo) >> log2_parts;
-        Place place = Stream::place32(hi32(word), lo32(word), total);
-        place.second |= lo % parts * bits << 1;  // how far to shift, above the choice of the word
-        return place;
+      [n](uint32_t hi, uint32_t lo) {
+        NarrowPlace narrow = narrow_place<Stream, Narrow>(hi, lo, n);
+        narrow.place.second |= narrow.shift << 1;  // above the choice of the word
+        return narrow.place;
       },
       blocks);
   encrypt(source, count, blocks);

@@ -37,6 +37,20 @@ struct Input {
 
 constexpr int kMaxInputs = 4;
 
+// Whether all inputs are words at the element's own index, of streams as long as the draw.
+constexpr bool are_own_words(const Input* inputs, int count) {
+  for (int k = 0; k < count; ++k) {
+    if (inputs[k].kind != Input::word || inputs[k].stride != 1 || inputs[k].rows != 1) return false;
+  }
+  return true;
+}
+
+constexpr int count_gammas(const Input* inputs, int count) {
+  int gammas = 0;
+  for (int k = 0; k < count; ++k) gammas += inputs[k].kind == Input::gamma;
+  return gammas;
+}
+
 struct OneWord {
   static constexpr int kCount = 1;
   static constexpr Input kInputs[kCount] = {{}};

@@ -2,6 +2,7 @@
 // the shares that a multinomial draws by.
 #pragma once
 
+#include "../draw.h"
 #include "distribution.h"
 
 TTF_NAMESPACE_BEGIN
@@ -47,6 +48,20 @@ TTF_HD void ball_row(const T* log_gammas, const typename Format<T>::Word* sign_w
   for (int64_t i = 0; i < n; ++i) sum += double(out[i]);
   const T log_sum = largest + numerics::log(T(sum));
   for (int64_t i = 0; i < n; ++i) out[i] = sign_of(sign_words[i]) * numerics::exp((log_gammas[i] - log_sum) / p);
+}
+
+template <class T>
+TTF_HD void map_row(const Rows& rows, int64_t row) {
+  const int64_t start = row * rows.length;
+  const T* const in = static_cast<const T*>(rows.in) + start;
+  T* const out = static_cast<T*>(rows.out) + start;
+  switch (rows.function) {
+    case RowFunction::softmax: return softmax_row(in, rows.length, out);
+    case RowFunction::shares: return shares_row(in, rows.length, out);
+    case RowFunction::ball:
+      ball_row(in, static_cast<const typename Format<T>::Word*>(rows.words) + start,
+               static_cast<const T*>(rows.exponentials)[row], static_cast<const T*>(rows.p)[row], rows.length, out);
+  }
 }
 
 TTF_NAMESPACE_END
