@@ -1,6 +1,6 @@
 # make demo: build the extension and see what the library promises.
 # make test: build it and run the tests.
-# make test-cuda: the CUDA kernels without a GPU: on the CPU, and compiled, where nvcc is. It takes longer.
+# make test-cuda: compile the CUDA kernels for two GPUs and count what they cost, where nvcc is. No GPU is needed.
 # All make .venv first if there is none.
 
 PYTHON ?= python3
@@ -13,10 +13,10 @@ demo: build
 	$(BIN)/python -m torch_threefry.demo
 
 test: build
-	$(BIN)/python -m pytest -q -m "not cuda_build"
+	$(BIN)/python -m pytest -q -m "not nvcc" -n auto --dist loadfile
 
 test-cuda: build
-	$(BIN)/python -m pytest -q -m cuda_build
+	$(BIN)/python -m pytest -q -m nvcc
 
 build: $(VENV)/installed
 	$(BIN)/python setup.py --quiet build_ext --inplace

@@ -134,11 +134,13 @@ template <class Launch>
 void Device::on_stream(Launch launch) const {
   std::optional<DeviceGuard> guard;
   void* stream = nullptr;
-  if (cuda_ != stand_in) {  // which has neither
+  Error error = nullptr;
+  if (cuda_ != stand_in) {  // which has no device
     guard.emplace(index_);
     stream = current_stream(index_);
+    error = cuda_->set_device(index_);
   }
-  const Error error = launch(stream);
+  if (!error) error = launch(stream);
   STD_TORCH_CHECK(error == nullptr, "CUDA: ", error);
 }
 

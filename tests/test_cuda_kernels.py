@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,6 @@ import torch
 from torch_threefry import _C
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.cuda_build
-
-needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 
 
 def run(*command: object, **environment: str) -> str:
@@ -46,23 +44,25 @@ def stand_in_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return stand_in.build(tmp_path_factory.mktemp("stand_in"))
 
 
-# The comparison with the CPU's kernels, and tests that hold on every device, with the least that have to pass.
+# The comparison with the CPU's kernels, the tests for a device, and data of others, with the least that have to pass.
 @pytest.mark.parametrize(
-    ("file", "least"),
-    [
-        ("test_on_stand_in.py", 500),
-        ("test_random123.py", 30),
-        ("test_position.py", 700),
-        ("test_conformance_jax.py", 1100),
-    ],
+    ("tests", "least"),
+    [("test_on_stand_in.py", 500), ("cuda", 100), ("test_random123.py", 30), ("test_conformance_jax.py", 1100)],
 )
-def test_kernels_as_plain_cpp(file: str, least: int, stand_in_library: Path) -> None:
-    pytest_of_file = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{file}")
-    passed = re.search(r"(\d+) passed", run(*pytest_of_file, **stand_in.environment(stand_in_library)))
+def test_kernels_as_plain_cpp(tests: str, least: int, stand_in_library: Path) -> None:
+    own_pytest = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{tests}")
+    said = run(*own_pytest, TORCH_THREEFRY_TEST_DEVICE="cpu", **stand_in.environment(stand_in_library))
+    passed = re.search(r"(\d+) passed", said)
     assert passed is not None and int(passed[1]) >= least
 
 
 # ---- By nvcc ----
+
+
+def with_nvcc(test: Callable[..., None]) -> Callable[..., None]:
+    """Marks a test that compiles for GPUs."""
+    skip = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+    return pytest.mark.nvcc(skip(test))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def cuda_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@needs_nvcc
+@with_nvcc
 def test_library_loads_without_a_gpu(cuda_library: Path) -> None:
     """And says in an exception what a draw lacks."""
     program = f"""
@@ -104,20 +104,20 @@ def test_library_loads_without_a_gpu(cuda_library: Path) -> None:
     assert "CUDA: " in said or torch.cuda.is_available()
 
 
-@needs_nvcc
+@with_nvcc
 def test_library_exports_nothing_but_the_module(cuda_library: Path) -> None:
     symbols = [line.split()[-1] for line in run("nm", "-D", "--defined-only", cuda_library).splitlines()]
     assert symbols == ["PyInit__C_cuda"]
 
 
-@needs_nvcc
+@with_nvcc
 def test_cost_of_a_block(cuda_library: Path) -> None:
     """At most 80 integer instructions in the uniform kernels' loops, rotations by funnel shifts, no local memory."""
     said = run(sys.executable, "scripts/count_sass.py", "--check", cuda_library)
     assert "Uniform<float>" in said
 
 
-@needs_nvcc
+@with_nvcc
 def test_cuda_that_is_asked_for_needs_nvcc(tmp_path: Path) -> None:
     setup = (sys.executable, "setup.py", "--quiet", "build_ext", "--build-lib", str(tmp_path))
     environment = {**os.environ, "TORCH_THREEFRY_CUDA": "1", "PATH": str(tmp_path)}

@@ -112,7 +112,8 @@ def _present(*parameters: Tensor | None) -> list[Tensor]:
 
 
 def draw(name: str, arguments: Arguments, parameters: Sequence[Tensor], dtype: int) -> Tensor:
-    """A draw that is differentiable in its parameters, which have the type that the draw is computed in.
+    """A draw that is differentiable in its parameters, which have the type that the draw is computed in. Where
+    derivatives are wanted, all of them lie on the key's device.
 
     Raises:
         NotImplementedError: where torch would give wrong second derivatives: in nested forward mode, and in compiled
@@ -121,7 +122,7 @@ def draw(name: str, arguments: Arguments, parameters: Sequence[Tensor], dtype: i
     """
     key, impl, size, window = arguments
     plan = _Plan(name, impl, size, window, dtype)
-    if not _derivatives_wanted(*parameters):
+    if not derivatives_wanted(*parameters):
         return plan.draw(key, *parameters)
     if not torch.compiler.is_compiling():
         if _derivatives_around(forward_only=True) > 1:
@@ -139,7 +140,7 @@ def draw(name: str, arguments: Arguments, parameters: Sequence[Tensor], dtype: i
     return drawn
 
 
-def _derivatives_wanted(*tensors: Tensor) -> bool:
+def derivatives_wanted(*tensors: Tensor) -> bool:
     """Whether anything may ask for derivatives in one of these."""
     return _is_transformed() or (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
 
@@ -155,7 +156,8 @@ def _as_ordinary_operations(plan: _Plan, key: Tensor, parameters: Sequence[Tenso
     fixed = [p.detach() for p in parameters]
     result = plan.draw(key, *fixed)
     slopes = plan.slopes(key, *fixed)
-    moved = sum((p * slope for p, slope in zip(parameters, slopes)), torch.zeros((), dtype=fixed[0].dtype))
+    terms = [p * slope for p, slope in zip(parameters, slopes)]
+    moved: Tensor = sum(terms[1:], terms[0])
     return result + (moved - moved.detach()).to(result.dtype)
 
 
@@ -353,7 +355,7 @@ _OPERATORS["uniform"] = _ops.uniform_tensor
 def softmax(logits: Tensor) -> Tensor:
     """exp(x) scaled to the sum 1, along the last dimension."""
     value = _ops.softmax(logits.detach().contiguous())
-    if not _derivatives_wanted(logits):
+    if not derivatives_wanted(logits):
         return value
     return _with_derivatives_of(value, torch.softmax(logits, -1))
 
@@ -363,7 +365,7 @@ def ball(log_gammas: Tensor, words: Tensor, exponentials: Tensor, p: Tensor) -> 
     exponential and p."""
     rows = [x.expand(log_gammas.shape[:-1]).contiguous() for x in (exponentials, p.detach())]
     value = _ops.ball(log_gammas.detach().contiguous(), words.contiguous(), *rows)
-    if not _derivatives_wanted(log_gammas, p):
+    if not derivatives_wanted(log_gammas, p):
         return value
     log_sum = torch.logaddexp(log_gammas.logsumexp(-1), exponentials.log())
     size = ((log_gammas - log_sum[..., None]) / p[..., None]).exp()

@@ -3,11 +3,13 @@
 Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor
 ``(*batch, 2)``, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
 for each dimension of it (or None for all of it), ``dtype`` a number of ``DTYPE_CODES``. The result has shape
-``(*batch, *window extents)``; tensor parameters broadcast over it.
+``(*batch, *window extents)`` and lies on the key's device; tensor parameters broadcast over it. They lie there too, but
+for those of one element, which may lie on the CPU: they are read when the operator is called, and nothing is copied.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +19,20 @@ from torch import Tensor
 from . import _C
 
 cpu_instruction_set: Callable[[], str] = _C.cpu_instruction_set
+
+
+def _load_cuda_kernels() -> None:
+    """The CUDA kernels, where torch has CUDA and they were built; without them a draw on CUDA says how to build."""
+    if torch.version.cuda is None:
+        return
+    try:
+        library = importlib.import_module("torch_threefry._C_cuda")
+    except ModuleNotFoundError:
+        return
+    _C.use_cuda_kernels(library.kernels)
+
+
+_load_cuda_kernels()
 
 # libtorch's numbers for its dtypes, which are part of its ABI. torch parses an int argument several
 # microseconds faster than a dtype.
@@ -140,8 +156,15 @@ def extents(size: Sequence[int], window: Window) -> Sequence[int]:
 
 
 def _fake(key: Tensor, size: Sequence[int], window: Window, parameters: Sequence[Any], dtype: torch.dtype) -> Tensor:
-    _same_device(key, *parameters)
+    _same_device(key, *(p for p in parameters if not _is_number_beside(key, p)))
     return key.new_empty((*key.shape[:-1], *extents(size, window)), dtype=dtype)
+
+
+def _is_number_beside(key: Tensor, parameter: Any) -> bool:
+    """Whether a draw's parameter is one element on the CPU, which the operator reads when it is called."""
+    if not isinstance(parameter, Tensor) or parameter.device == key.device:
+        return False
+    return parameter.device.type == "cpu" and parameter.numel() == 1
 
 
 def _same_device(*tensors: Any) -> None:
@@ -161,7 +184,8 @@ def _fake_boolean_draw(key: Tensor, impl: int, size: Sequence[int], window: Wind
 def _fake_multinomial(
     key: Tensor, impl: int, size: Sequence[int], window: Window, n: Tensor, shares: Tensor, dtype: int
 ) -> Tensor:
-    rows = _fake(key, size, window, (n, shares), DTYPES[dtype])
+    _same_device(key, shares)
+    rows = _fake(key, size, window, (n,), DTYPES[dtype])
     return rows.new_empty((*rows.shape, shares.shape[-1]))
 
 

@@ -76,7 +76,7 @@ def threefry_2x32(keypair: Tensor | tuple[Tensor, Tensor], count: Tensor) -> Ten
         raise ValueError(f"keypair must have shape (2,), got {tuple(pair.shape)}")
     flat = count.reshape(-1)
     if flat.numel() % 2:
-        flat = torch.cat([flat, flat.new_zeros(1)])
+        flat = torch.cat([flat, flat.new_zeros(1, dtype=torch.int32).view(torch.uint32)])  # CUDA fills no unsigned ones
     blocks = flat.view(2, -1).t()
     words = threefry(blocks, pair).t().reshape(-1)
     return words[: count.numel()].view(count.shape)

@@ -76,6 +76,7 @@ class Key:
         """Elementwise over the batch, as a bool tensor; keys of different impls are never equal."""
         if not isinstance(other, Key):
             return NotImplemented
+        check_device("other", other.data, self)
         _check.common_shape("other", other.shape, "key", self.shape)
         same = (self.data == other.data).all(-1)
         return same if self.impl == other.impl else torch.zeros_like(same)
@@ -101,6 +102,8 @@ class Key:
         return iter([_wrap(data, self.impl) for data in self.data.unbind(0)])
 
     def __getitem__(self, index: Index) -> Key:
+        """The keys at an index of the batch, as torch indexes. (It reads a tensor ``i`` without dimensions on the host,
+        which makes a device wait; ``keys[i[None]]`` and :meth:`fold_in` do not.)"""
         indices = tuple(map(_as_index, index if isinstance(index, tuple) else (index,)))
         used = sum(_dimensions_taken(i) for i in indices)
         if used > self.ndim:
@@ -109,6 +112,8 @@ class Key:
             )
         if any(i is Ellipsis for i in indices):
             indices = (*indices, slice(None))  # the words' dimension comes last
+        if any(isinstance(i, Tensor) for i in indices):  # CUDA gathers no unsigned numbers
+            return _wrap(self.data.view(torch.int32)[indices].view(torch.uint32), self.impl)
         return _wrap(self.data[indices], self.impl)
 
     def reshape(self, *shape: Any) -> Key:
@@ -292,6 +297,26 @@ def check_permutation_size(key: Key, name: str, n: int) -> None:
     check_words(key, name, (n,), 1)
 
 
+def check_device(name: str, value: Tensor, key: Key) -> None:
+    """ValueError unless a tensor lies on the key's device."""
+    if value.device != key.device:
+        raise ValueError(f"{name} must lie on the key's device {key.device}, got {value.device}")
+
+
+def placed(name: str, value: Tensor, key: Key) -> Tensor:
+    """A tensor on the key's device; one without dimensions is copied to it."""
+    if value.dim() > 0:
+        check_device(name, value, key)
+        return value
+    return value if value.device == key.device else copied(value, key.device)
+
+
+def copied(value: Tensor, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
+    """A tensor on another device. Only a copy to a device may go on by itself: one to the CPU would be read before it
+    has arrived."""
+    return value.to(device, dtype, non_blocking=device.type != "cpu")
+
+
 def as_int64(value: int) -> int:
     """The 64 bits of a number in [-2^63, 2^64) as a signed number."""
     return value - 2**64 if value >= 2**63 else value
@@ -305,15 +330,14 @@ def as_int64_tensor(value: Tensor) -> Tensor:
 def _fold_in_data(key: Key, data: Tensor) -> Tensor:
     if data.dtype not in _check.INTEGERS:
         raise TypeError(f"data must be an int or an integer tensor, got {_check.describe(data)}")
-    if data.device != key.device and data.dim() > 0:
-        raise ValueError(f"data must lie on the key's device {key.device}, got {data.device}")
     _check.common_shape("data", data.shape, "key", key.shape)
-    return as_int64_tensor(data).to(key.device)
+    return placed("data", as_int64_tensor(data), key)
 
 
 def _as_index(index: Any) -> Any:
-    """One entry of an index; lists and numpy's arrays as tensors."""
-    return torch.as_tensor(index) if isinstance(index, list) or hasattr(index, "__array_interface__") else index
+    """One entry of an index; sequences and numpy's arrays as tensors."""
+    listed = isinstance(index, (list, tuple)) or hasattr(index, "__array_interface__")
+    return torch.as_tensor(index) if listed else index
 
 
 def _dimensions_taken(index: Any) -> int:

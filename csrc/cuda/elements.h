@@ -90,10 +90,9 @@ inline void choose_lanes(Runs& runs, Grid& grid) {
   runs.teams = grid.all_threads() / runs.lanes;
 }
 
-template <class Kernel>
-Error launch_runs(Kernel kernel, const Draw& draw, Runs runs, void* stream) {
+inline Error launch_runs(void (*kernel)(Draw, Runs), const Draw& draw, Runs runs, void* stream) {
   Grid grid;
-  if (Error error = choose_grid(runs.count * runs.pieces, &grid)) return error;
+  if (Error error = choose_grid(kernel, runs.count * runs.pieces, &grid)) return error;
   choose_lanes(runs, grid);
   return launch(kernel, grid, stream, draw, runs);
 }

@@ -13,6 +13,7 @@ constexpr char kKernelsName[] = "torch_threefry.CudaKernels.1";  // of the capsu
 // Each function puts its work on a stream of the current device and returns at once. There is something to do: no count
 // is 0.
 struct CudaKernels {
+  Error (*set_device)(int index);  // which device is the current one
   Error (*draw)(const Draw&, void* stream);
   Error (*multinomial)(const Multinomial&, void* stream);
   Error (*rows)(const Rows&, int64_t count, void* stream);

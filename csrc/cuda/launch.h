@@ -55,13 +55,19 @@ struct Itself {
 TTF_DEVICE int64_t thread_number() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 TTF_DEVICE int64_t thread_count() { return int64_t(gridDim.x) * blockDim.x; }
 
-// How many threads the device runs at once.
-inline Error find_capacity(int64_t* threads) {
+// The CUDA runtime that is linked with the kernels keeps its own record of the current device, besides torch's.
+inline Error set_current_device(int index) {
+  const cudaError_t error = cudaSetDevice(index);
+  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
+// How many blocks of a kernel the device runs at once.
+inline Error find_capacity(const void* kernel, int threads, int64_t* blocks) {
   int device = 0, processors = 0, resident = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&resident, cudaDevAttrMaxThreadsPerMultiProcessor, device);
-  *threads = int64_t(processors) * resident;
+  if (error == cudaSuccess) error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, 0);
+  *blocks = int64_t(processors) * resident;
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 
@@ -84,8 +90,10 @@ inline thread_local ThreadPosition thread_position;
 TTF_DEVICE int64_t thread_number() { return thread_position.number; }
 TTF_DEVICE int64_t thread_count() { return thread_position.count; }
 
-inline Error find_capacity(int64_t* threads) {
-  *threads = 3 * 2 * kThreads;  // of a small device
+inline Error set_current_device(int) { return nullptr; }
+
+inline Error find_capacity(const void*, int, int64_t* blocks) {
+  *blocks = 6;  // of a small device
   return nullptr;
 }
 
@@ -101,12 +109,13 @@ Error launch(void (*kernel)(Parameters...), Grid grid, void*, typename Itself<Pa
 #endif
 
 // A thread an item, or as many as the device runs at once.
-inline Error choose_grid(int64_t items, Grid* grid) {
+template <class Kernel>
+Error choose_grid(Kernel* kernel, int64_t items, Grid* grid) {
   *grid = {launch_shape.blocks, launch_shape.threads ? launch_shape.threads : kThreads};
   if (grid->blocks) return nullptr;
-  int64_t capacity = 0;
-  const Error error = find_capacity(&capacity);
-  const int64_t wanted = divide_up(items, grid->threads), most = capacity / grid->threads;
+  int64_t most = 0;
+  const Error error = find_capacity(reinterpret_cast<const void*>(kernel), grid->threads, &most);
+  const int64_t wanted = divide_up(items, grid->threads);
   grid->blocks = int(wanted < most ? wanted : most);
   return error;
 }
@@ -117,7 +126,7 @@ Error launch_items(void (*kernel)(Parameters...), int64_t items, void* stream,
                    typename Itself<Parameters>::Type... arguments) {
   if (items == 0) return nullptr;
   Grid grid;
-  if (Error error = choose_grid(items, &grid)) return error;
+  if (Error error = choose_grid(kernel, items, &grid)) return error;
   return launch(kernel, grid, stream, arguments...);
 }
 

@@ -20,8 +20,9 @@ Error draw(const Draw& draw, void* stream) {
   }
 }
 
-const CudaKernels kernels = {draw,         draw_multinomial, run_rows,        run_gamma_slopes,
-                             run_fold_in,  run_cipher,       run_permutation, find_permutation_workspace};
+const CudaKernels kernels = {set_current_device, draw,       draw_multinomial, run_rows,
+                             run_gamma_slopes,   run_fold_in, run_cipher,       run_permutation,
+                             find_permutation_workspace};
 
 PyObject* set_launch_shape(PyObject*, PyObject* arguments) {
   LaunchShape shape;

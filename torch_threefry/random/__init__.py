@@ -13,6 +13,12 @@ Conventions of all samplers here:
   one is outside of the domain, that element (of draws of rows, that row) is NaN, or -1 in an integer dtype. Draws of
   continuous distributions are differentiable in tensors, forward and backward: pathwise, or implicitly in the gamma
   family (Figurnov, Mohamed & Mnih 2018).
+* On a CUDA device a draw waits for nothing and copies nothing from or to the host, so that a CUDA graph can capture
+  it: a key copied into the captured key's data then changes the draws of the next replay. Numbers as parameters are
+  fixed at the capture. A tensor without dimensions on the CPU is such a number too, but where it has derivatives, is
+  ``ball``'s p, a bound of ``randint`` or data of ``fold_in``, or in compiled code: it is copied there. All other
+  tensors lie on the key's device. What does not keep to this says so: ``choice`` with ``p`` on the host,
+  ``multivariate_normal`` by ``"svd"`` or ``"eigh"``.
 * A wrong argument raises TypeError, ValueError or OverflowError before anything is drawn.
 """
 

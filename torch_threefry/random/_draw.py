@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.compiler import is_compiling
 
 from .. import _autograd, _check, _ops
 from .._check import Shape, Window
-from ..key import IMPL_NUMBERS, Key, check_words
+from ..key import IMPL_NUMBERS, Key, check_words, placed
 
 CODES = _ops.DTYPE_CODES
 INDEX_DTYPES = {torch.int32: 32, torch.int64: 64}
@@ -112,12 +113,24 @@ def real_tensor(name: str, value: Tensor) -> Tensor:
     return value
 
 
-def windowed(name: str, value: Tensor, key: Key, size: Shape, window: _ops.Window) -> Tensor:
-    """A parameter of the whole draw, cut to the window."""
-    if value.device != key.device:
-        if value.dim() > 0:
-            raise ValueError(f"{name} must lie on the key's device {key.device}, got {value.device}")
-        value = value.to(key.device)
+def number_tensor(value: float, dtype: torch.dtype, key: Key, on_device: bool = False) -> Tensor:
+    """A number as a tensor without dimensions.
+
+    It lies on the CPU, where a draw's operator reads it, whatever the key's device. With ``on_device`` it is filled in
+    on the key's device, for operations beside tensors there; and in compiled code, which captures no CUDA graph with a
+    CPU tensor in it. Copying it there, as torch.tensor does, would wait for the device and could not be captured.
+    """
+    return torch.full((), value, dtype=dtype, device=key.device if on_device or is_compiling() else _CPU)
+
+
+_CPU = torch.device("cpu")
+
+
+def windowed(name: str, value: Tensor, key: Key, size: Shape, window: _ops.Window, on_device: bool = False) -> Tensor:
+    """A parameter of the whole draw, cut to the window. With ``on_device`` it lies on the key's device; otherwise one
+    without dimensions may stay on the CPU, where the draw's operator reads it."""
+    if value.device != key.device and (on_device or not _can_be_read_by_operator(value)):
+        value = placed(name, value, key)
     _check.broadcasts(name, value, (*key.shape, *size))
     if window is not None:
         for axis in range(-1, -1 - min(value.dim(), len(size)), -1):
@@ -125,6 +138,13 @@ def windowed(name: str, value: Tensor, key: Key, size: Shape, window: _ops.Windo
             if value.shape[axis] != 1:
                 value = value.narrow(axis, start, stop - start)
     return value
+
+
+def _can_be_read_by_operator(value: Tensor) -> bool:
+    """Whether a draw's operator reads a parameter where it is: one number on the CPU. (Under vmap it may be many.)"""
+    if value.dim() > 0 or value.device.type != "cpu" or is_compiling():
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
 def parameter_shape(parameters: dict[str, Any]) -> Shape:
@@ -138,16 +158,22 @@ def parameter_shape(parameters: dict[str, Any]) -> Shape:
 
 
 def parameter_tensors(
-    parameters: dict[str, Any], domain: Domain | dict[str, Domain], dtype: torch.dtype, key: Key, arguments: Arguments
+    parameters: dict[str, Any],
+    domain: Domain | dict[str, Domain],
+    dtype: torch.dtype,
+    key: Key,
+    arguments: Arguments,
+    on_device: bool = False,
 ) -> list[Tensor]:
-    """Parameters as tensors of the dtype that the draw is computed in, cut to its window."""
+    """Parameters as tensors of the dtype that the draw is computed in, cut to its window; with ``on_device`` all of
+    them on the key's device, otherwise single numbers on the CPU."""
     tensors = []
     for name, value in parameters.items():
         if isinstance(value, Tensor):
-            tensor = windowed(name, real_tensor(name, value).to(dtype), key, arguments[2], arguments[3])
+            tensor = windowed(name, real_tensor(name, value).to(dtype), key, arguments[2], arguments[3], on_device)
         else:
             own = domain if isinstance(domain, Domain) else domain[name]
-            tensor = torch.tensor(check_number(name, value, own, dtype), dtype=dtype, device=key.device)
+            tensor = number_tensor(check_number(name, value, own, dtype), dtype, key, on_device)
         tensors.append(tensor)
     return tensors
 
@@ -160,12 +186,13 @@ def prepare_parametric(
     dtype: torch.dtype,
     window: Window | None,
     words: int,
+    on_device: bool = False,
 ) -> tuple[Arguments, list[Tensor]]:
-    """The arguments of a draw with parameters, and these as tensors of the dtype that it is computed in. The shape is that
-    of the parameters where none is given."""
+    """The arguments of a draw with parameters, and these as :func:`parameter_tensors`. The shape is that of the
+    parameters where none is given."""
     size = parameter_shape(parameters) if shape is None else shape
     arguments = prepare(key, size, window, words)
-    return arguments, parameter_tensors(parameters, domain, dtype, key, arguments)
+    return arguments, parameter_tensors(parameters, domain, dtype, key, arguments, on_device)
 
 
 def parametric(
@@ -181,10 +208,12 @@ def parametric(
     """A draw from a distribution with parameters, by the name of its operator; an element takes so many 32-bit
     ``words`` when computed in float32 and in float64."""
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
+    given = [p for p in parameters.values() if isinstance(p, Tensor)]
+    differentiable = bool(given) and _autograd.derivatives_wanted(*given)
     arguments, tensors = prepare_parametric(
-        key, parameters, domain, shape, computed_in(dtype), window, words[dtype == torch.float64]
+        key, parameters, domain, shape, computed_in(dtype), window, words[dtype == torch.float64], differentiable
     )
-    if any(isinstance(p, Tensor) for p in parameters.values()):
+    if differentiable:
         return _autograd.draw(name, arguments, tensors, CODES[dtype])
     op: _ops.Operator = getattr(_ops, name)
     return op(*arguments, *tensors, CODES[dtype])

@@ -282,7 +282,7 @@ def ball(
     exact = computed_in(dtype)
     size = _check.sizes("shape", shape)
     points = prepare(key, size, window, _KEY_WORDS)
-    (norm,) = parameter_tensors({"p": p}, POSITIVE, exact, key, points)
+    (norm,) = parameter_tensors({"p": p}, POSITIVE, exact, key, points, on_device=True)
 
     inner, outer = children(key)
     gammas, signs = children(inner)

@@ -3,12 +3,14 @@ threads and releases of torch, and with the shape."""
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from .. import _check
 from .._check import Shape
-from ..key import Key
+from ..key import Key, check_device
 from ._draw import checked_key, computed_in, real_tensor
 from .continuous import normal
 
@@ -39,6 +41,10 @@ def multivariate_normal(
         TypeError: no real tensors. ValueError: shapes that do not fit, an unknown method; with ``"cholesky"`` a cov
             that is not positive definite (numerically), with ``"svd"`` one that is not finite. ``"svd"`` and ``"eigh"``
             do not notice negative eigenvalues: ``"eigh"`` counts them as 0.
+
+    On other devices than the CPU, ``"cholesky"`` does not look at its result: a cov that is not positive definite makes
+    the draw NaN. ``"svd"`` and ``"eigh"`` do wait for the device there, inside of torch, and cannot be captured in a
+    CUDA graph.
     """
     key = checked_key(key)
     _check.one_of("method", method, ("cholesky", "svd", "eigh"))
@@ -48,8 +54,7 @@ def multivariate_normal(
         if value.dim() < least:
             raise ValueError(f"{name} must have at least {least} dimensions, got shape {tuple(value.shape)}")
         real_tensor(name, value)
-        if value.device != key.device:
-            raise ValueError(f"{name} must lie on the key's device {key.device}, got {value.device}")
+        check_device(name, value, key)
     n = mean.shape[-1]
     if tuple(cov.shape[-2:]) != (n, n):
         raise ValueError(f"cov must end with ({n}, {n}), as mean ends with {n}, got shape {tuple(cov.shape)}")
@@ -68,9 +73,14 @@ def multivariate_normal(
 
 def _factor(cov: Tensor, method: str) -> Tensor:
     """F with F F^T = cov."""
+    lower: Tensor
+    if method == "cholesky" and cov.device.type != "cpu":
+        # A look at where it failed would make the device wait.
+        lower, failed_at = torch.linalg.cholesky_ex(cov)
+        return torch.where(failed_at[..., None, None] == 0, lower, math.nan)
     try:
         if method == "cholesky":
-            lower: Tensor = torch.linalg.cholesky(cov)
+            lower = torch.linalg.cholesky(cov)
             return lower
         if method == "svd":
             vectors, values, _ = torch.linalg.svd(cov)

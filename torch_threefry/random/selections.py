@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .. import _check, _ops
 from .._check import Shape
-from ..key import IMPL_NUMBERS, Key, check_permutation_size, check_words
+from ..key import IMPL_NUMBERS, Key, check_device, check_permutation_size, check_words, copied
 from ._draw import CODES, INDEX_DTYPES, checked_key, children, computed_in, noise_mode
 from .continuous import gumbel
 from .words import bits, randint, uniform
@@ -38,6 +38,7 @@ def permutation(key: Key, x: int | Tensor, axis: int = 0, independent: bool = Fa
         check_words(key, "x", (n,), 1)
         return _order(key, n, torch.int32)
     axis = _check_axis(axis, x.dim(), x)
+    check_device("x", x, key)
     if independent and x.dim() > 1:
         return shuffle(key, x, axis)
     n = x.shape[axis]
@@ -52,6 +53,7 @@ def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
     if not isinstance(x, Tensor):
         raise TypeError(f"x must be a tensor, got {_check.describe(x)}")
     axis = _check_axis(axis, x.dim(), x) + key.ndim
+    check_device("x", x, key)
     check_words(key, "x", x.shape, 1)
     x = x.expand(*key.shape, *x.shape)
     order = torch.arange(x.shape[axis], device=x.device).view(-1, *(1,) * (x.dim() - axis - 1)).expand(x.shape)
@@ -63,10 +65,15 @@ def shuffle(key: Key, x: Tensor, axis: int = 0) -> Tensor:
         # torch sorts signed numbers: flipping the first bit keeps the order.
         words = bits(subkey, tuple(x.shape[key.ndim :])).view(torch.int32) ^ torch.iinfo(torch.int32).min
         order = order.gather(axis, words.sort(dim=axis, stable=True).indices)
-    if x.dtype in (torch.uint16, torch.uint32, torch.uint64):  # which torch cannot gather
-        signed = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}[x.dtype]
-        return x.view(signed).gather(axis, order).view(x.dtype)
-    return x.gather(axis, order)
+    return _through_signed(x, lambda signed: signed.gather(axis, order))
+
+
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
+
+def _through_signed(x: Tensor, gather: Callable[[Tensor], Tensor]) -> Tensor:
+    """What a function gathers of x, by way of signed numbers where torch cannot gather unsigned ones."""
+    return gather(x.view(_SIGNED[x.dtype])).view(x.dtype) if x.dtype in _SIGNED else gather(x)
 
 
 def _order(key: Key, n: int, dtype: torch.dtype) -> Tensor:
@@ -87,7 +94,8 @@ def _check_axis(axis: Any, dims: int, x: Any = None) -> int:
 def _take(x: Tensor, index: Tensor, axis: int, index_dims: int = 1) -> Tensor:
     """x's slices by index along an axis. The index's last ``index_dims`` dimensions take the axis's place, those
     before go first, as mapping over them would put them."""
-    taken = x[(slice(None),) * axis + (index.long(),)]
+    where = (slice(None),) * axis + (index.long(),)
+    taken = _through_signed(x, lambda signed: signed[where])
     batch = index.dim() - index_dims
     return taken.movedim(tuple(range(axis, axis + batch)), tuple(range(batch)))
 
@@ -111,7 +119,8 @@ def choice(
         replace: whether the same one may come more than once.
         p: probabilities, one for each; uniform if None. They need not add up to 1. A tensor on another device than the
             CPU is not looked into: if it holds negative numbers or NaN, or too few positive ones for a sample without
-            replacement, what is chosen is meaningless.
+            replacement, what is chosen is meaningless. A sequence, or a tensor on another device than the key's, is
+            copied to the key's by each call.
         mode: ``"low"`` or ``"high"``, as in :func:`gumbel`, for sampling by p without replacement; by default as in
             :func:`categorical`.
         index_dtype: int32 (the default) or int64: the dtype of the indices, and the width of the words that
@@ -129,6 +138,7 @@ def choice(
     draws = math.prod(size)
     if isinstance(a, Tensor):
         axis = _check_axis(axis, a.dim(), a)
+        check_device("a", a, key)
         n = a.shape[axis]
     else:
         n = _check.integer("a", a)
@@ -175,8 +185,7 @@ def _weights(p: Any, n: int, key: Key, needed: int) -> Tensor:
                 f"p must have no negative and at least {needed} positive probabilities, got {positive} positive in "
                 f"{p.tolist() if n <= 16 else _check.describe(p)}"
             )
-    weights: Tensor = p.detach()
-    return weights.to(key.device, computed_in(p.dtype))
+    return copied(p.detach(), key.device, computed_in(p.dtype))
 
 
 def _can_be_read(x: Tensor) -> bool:
@@ -234,6 +243,7 @@ def categorical(
     if not isinstance(logits, Tensor) or logits.dtype not in _check.FLOATS:
         raise TypeError(f"logits must be a floating tensor, got {_check.describe(logits)}")
     axis = _check_axis(axis, logits.dim(), logits)
+    check_device("logits", logits, key)
     logits = logits.detach().to(computed_in(logits.dtype))
     logits = logits.movedim(axis, -1)
     rows, n = tuple(logits.shape[:-1]), logits.shape[-1]

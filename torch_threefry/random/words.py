@@ -9,8 +9,8 @@ from torch import Tensor
 
 from .. import _autograd, _check, _ops
 from .._check import Shape, Window
-from ..key import Key, as_int64, as_int64_tensor
-from ._draw import CODES, Arguments, computed_in, prepare, real, real_tensor, windowed
+from ..key import Key, as_int64, as_int64_tensor, placed
+from ._draw import CODES, Arguments, computed_in, number_tensor, prepare, real, real_tensor, windowed
 
 # How many 32-bit words a uniform draw takes.
 _UNIFORM_WORDS = {torch.float16: 1 / 2, torch.bfloat16: 1 / 4, torch.float32: 1, torch.float64: 2}
@@ -70,19 +70,24 @@ def uniform(
         if low != 0.0 or high != 1.0:
             _check_range(low, high, dtype)
         return _ops.uniform(data, number, size, flat, low, high, CODES[dtype])
+    differentiable = _autograd.derivatives_wanted(*(b for b in (minval, maxval) if isinstance(b, Tensor)))
     bounds = [
-        _rounded_bound("minval", minval, dtype, key, arguments),
-        _rounded_bound("maxval", maxval, dtype, key, arguments),
+        _rounded_bound("minval", minval, dtype, key, arguments, differentiable),
+        _rounded_bound("maxval", maxval, dtype, key, arguments, differentiable),
     ]
-    return _autograd.draw("uniform", arguments, bounds, CODES[dtype])
+    if differentiable:
+        return _autograd.draw("uniform", arguments, bounds, CODES[dtype])
+    return _ops.uniform_tensor(*arguments, *bounds, CODES[dtype])
 
 
-def _rounded_bound(name: str, value: Any, dtype: torch.dtype, key: Key, arguments: Arguments) -> Tensor:
+def _rounded_bound(
+    name: str, value: Any, dtype: torch.dtype, key: Key, arguments: Arguments, on_device: bool
+) -> Tensor:
     """A bound rounded to the draw's dtype, in the type that it is computed in."""
     if not isinstance(value, Tensor):
-        value = torch.tensor(real(name, value), dtype=torch.float64, device=key.device)
+        value = number_tensor(real(name, value), torch.float64, key, on_device)
     rounded = real_tensor(name, value).to(dtype).to(computed_in(dtype))
-    return windowed(name, rounded, key, arguments[2], arguments[3])
+    return windowed(name, rounded, key, arguments[2], arguments[3], on_device)
 
 
 def _check_range(low: float, high: float, dtype: torch.dtype) -> None:
@@ -132,7 +137,7 @@ def randint(
         span = max(min(_integer_bound("maxval", maxval, dtype), info.max + 1) - low, 1)
         # All 2^64 values are written as a span of 0.
         return _ops.randint(*arguments, as_int64(low), as_int64(span % 2**64), CODES[dtype])
-    low_tensor, span_tensor = _range(minval, maxval, dtype, key.device)
+    low_tensor, span_tensor = _range(minval, maxval, dtype, key)
     size, flat = arguments[2], arguments[3]
     low_tensor = windowed("minval", low_tensor, key, size, flat)
     span_tensor = windowed("maxval", span_tensor, key, size, flat)
@@ -151,28 +156,27 @@ def _integer_bound(name: str, value: int, dtype: torch.dtype) -> int:
     return number
 
 
-def _range(
-    minval: int | Tensor, maxval: int | Tensor, dtype: torch.dtype, device: torch.device
-) -> tuple[Tensor, Tensor]:
+def _range(minval: int | Tensor, maxval: int | Tensor, dtype: torch.dtype, key: Key) -> tuple[Tensor, Tensor]:
     """The lower bound and the number of values (all 2^64 written as 0), as the low 64 bits of each."""
-    low, _ = _clip_bound("minval", minval, dtype, device)
-    high, above = _clip_bound("maxval", maxval, dtype, device)
+    low, _ = _clip_bound("minval", minval, dtype, key)
+    high, above = _clip_bound("maxval", maxval, dtype, key)
     span = torch.where(above | (high > low), high - low + above, 1)
     return low ^ (_INT64_MIN if dtype == torch.uint64 else 0), span
 
 
-def _clip_bound(name: str, value: int | Tensor, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
-    """A bound clipped to the dtype's range, and whether it was above it. Of uint64, the first bit is flipped:
-    the order of the int64 is then that of the numbers."""
+def _clip_bound(name: str, value: int | Tensor, dtype: torch.dtype, key: Key) -> tuple[Tensor, Tensor]:
+    """A bound clipped to the dtype's range, and whether it was above it, on the key's device. Of uint64, the first bit
+    is flipped: the order of the int64 is then that of the numbers."""
     info = torch.iinfo(dtype)
     flip = _INT64_MIN if dtype == torch.uint64 else 0
     if not isinstance(value, Tensor):
         number = _integer_bound(name, value, dtype)
         clipped = as_int64(min(max(number, info.min), info.max)) ^ flip
-        return torch.tensor(clipped, device=device), torch.tensor(number > info.max, device=device)
+        above = number > info.max
+        return number_tensor(clipped, torch.int64, key, True), number_tensor(above, torch.bool, key, True)
     if value.dtype not in _check.INTEGERS:
         raise TypeError(f"{name} must be an int or an integer tensor, got {_check.describe(value)}")
-    bits = as_int64_tensor(value)
+    bits = placed(name, as_int64_tensor(value), key)
     huge = bits < 0 if value.dtype == torch.uint64 else torch.zeros_like(bits, dtype=torch.bool)  # 2^63 or more
     if dtype == torch.uint64:
         return (bits if value.dtype == torch.uint64 else bits.clamp(min=0)) ^ flip, torch.zeros_like(huge)
