@@ -161,12 +161,16 @@ def _as_ordinary_operations(plan: _Plan, key: Tensor, parameters: Sequence[Tenso
     return result + (moved - moved.detach()).to(result.dtype)
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _derivatives_around(forward_only: bool) -> int:
     """How many of torch.func's derivatives are around."""
     kinds = torch._C._functorch.TransformType
     wanted = (kinds.Jvp,) if forward_only else (kinds.Jvp, kinds.Grad)
     return sum(level.key() in wanted for level in torch._C._functorch.get_interpreter_stack() or ())
+
+
+# torch.compile is to call it as it traces. This is all that torch.compiler.assume_constant_result does, but for importing
+# the compiler, which takes longer than all the rest of this library.
+_derivatives_around._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 # ---- Slopes of inversions ----

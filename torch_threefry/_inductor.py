@@ -52,8 +52,10 @@ def _register() -> None:
 
 
 def register_lowerings() -> None:
-    """Register the lowerings, now or when Inductor is imported. With releases before 2.13 the operators are called: their
-    Inductor's fused multiply-add flushes subnormal numbers to zero."""
+    """Register the lowerings, now or when Inductor is imported.
+
+    With releases before 2.13 the operators are called: that Inductor's fused multiply-add flushes subnormal numbers.
+    """
     if TorchVersion(torch.__version__) < "2.13":
         return
     if _AFTER in sys.modules:

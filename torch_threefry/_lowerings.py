@@ -168,11 +168,9 @@ class Draw:
             raise NotLowered
 
     def elements(self, value: Callable[[Sequence[Expr]], Value], dtype: torch.dtype) -> Node:
-        """The draw, of ``value`` at each position."""
-        result = Pointwise.create(device=self.device, dtype=dtype, inner_fn=value, ranges=self.shape)
-        # A draw is computed once, whoever uses it. (Inductor still fuses it with those, and then keeps it in registers.)
-        result.realize()
-        return result
+        """The draw, of ``value`` at each position. It is long enough for Inductor to compute it once, whoever uses it,
+        and in registers where they are in the same kernel."""
+        return Pointwise.create(device=self.device, dtype=dtype, inner_fn=value, ranges=self.shape)
 
     def word(self, position: Sequence[Expr], bits: int, row: int = 0, child: int | None = None) -> Value:
         """The word of the element at a position, from a row of the key's own stream, or from a child's."""
