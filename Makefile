@@ -1,6 +1,7 @@
 # make demo: build the extension and see what the library promises.
 # make test: build it and run the tests.
-# make test-cuda: compile the CUDA kernels for two GPUs and count what they cost, where nvcc is. No GPU is needed.
+# make test-cuda: the longer tests of the CUDA kernels. No GPU is needed: they run on the CPU and, where nvcc is, are
+# compiled for two GPUs and what they cost is counted.
 # All make .venv first if there is none.
 
 PYTHON ?= python3
@@ -13,10 +14,10 @@ demo: build
 	$(BIN)/python -m torch_threefry.demo
 
 test: build
-	$(BIN)/python -m pytest -q -m "not nvcc" -n auto --dist loadfile
+	$(BIN)/python -m pytest -q -m "not slow" -n auto --dist loadfile
 
 test-cuda: build
-	$(BIN)/python -m pytest -q -m nvcc
+	$(BIN)/python -m pytest -q -m slow
 
 build: $(VENV)/installed
 	$(BIN)/python setup.py --quiet build_ext --inplace

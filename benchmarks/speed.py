@@ -23,6 +23,8 @@ import torch
 
 from torch_threefry import Key, cpu_instruction_set, random
 
+from .tables import head, line, power_of_two
+
 Call = Callable[[], Any]
 
 KEY = random.key(42)
@@ -328,7 +330,7 @@ def row(case: Case, rounds: int, threads: int, targets: bool) -> str:
     ]
     if targets:
         cells.append(verdict(case, values[0] if ratio is None else ratio))
-    return "| " + " | ".join(cells) + " |"
+    return line(cells)
 
 
 def verdict(case: Case, reached: float) -> str:
@@ -348,11 +350,6 @@ def keep_memory() -> None:
     if mallopt:
         mallopt(mmap_max, 0)
         mallopt(trim_threshold, 2**31 - 1)
-
-
-def power_of_two(n: int) -> str:
-    """A size as it is written in the table."""
-    return f"2^{n.bit_length() - 1}"
 
 
 # ---- The program ----
@@ -396,7 +393,7 @@ def main() -> None:
     )
     print("Ratio: ours to the peer's; of a rate, more is better, of a latency (µs), less.\n")
     heads = ["op", "size", "threads", "ours", "peer", "peer's", "ratio"] + ["target"] * options.targets
-    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    print(head(heads))
     for case in cases(options.quick, options.jax):
         print(row(case, 5 if options.quick else 15, threads, options.targets), flush=True)
 

@@ -74,7 +74,7 @@ void* current_stream(int32_t device_index) {
   static const GetStream get_stream = find_get_stream();
   STD_TORCH_CHECK(get_stream != nullptr, "key: lies on a CUDA device, but torch's CUDA library was not found");
   void* stream = nullptr;
-  STABLE_TORCH_ERROR_CODE_CHECK(get_stream(device_index, &stream));
+  TORCH_ERROR_CODE_CHECK(get_stream(device_index, &stream));
   return stream;
 }
 
@@ -92,8 +92,8 @@ const CpuKernels& cpu_kernels() {
 void set_cuda_kernels(const CudaKernels* kernels, bool on_cpu) { (on_cpu ? stand_in : cuda_kernels) = kernels; }
 
 Device::Device(const Tensor& tensor) {
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &type_));
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(tensor.get(), &index_));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &type_));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(tensor.get(), &index_));
   static const int32_t cpu = aoti_torch_device_type_cpu();
   if (type_ == cpu) {
     cuda_ = stand_in;
@@ -107,8 +107,8 @@ Device::Device(const Tensor& tensor) {
 
 bool Device::holds(const Tensor& tensor) const {
   int32_t type = 0, index = 0;
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &type));
-  STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(tensor.get(), &index));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &type));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(tensor.get(), &index));
   return type == type_ && index == index_;
 }
 

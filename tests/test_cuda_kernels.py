@@ -47,7 +47,12 @@ def stand_in_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # The comparison with the CPU's kernels, the tests for a device, and data of others, with the least that have to pass.
 @pytest.mark.parametrize(
     ("tests", "least"),
-    [("test_on_stand_in.py", 500), ("cuda", 100), ("test_random123.py", 30), ("test_conformance_jax.py", 1100)],
+    [
+        ("test_on_stand_in.py", 500),
+        ("test_random123.py", 30),
+        ("test_conformance_jax.py", 1100),
+        pytest.param("cuda", 100, marks=pytest.mark.slow),
+    ],
 )
 def test_kernels_as_plain_cpp(tests: str, least: int, stand_in_library: Path) -> None:
     own_pytest = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{tests}")
@@ -62,7 +67,7 @@ def test_kernels_as_plain_cpp(tests: str, least: int, stand_in_library: Path) ->
 def with_nvcc(test: Callable[..., None]) -> Callable[..., None]:
     """Marks a test that compiles for GPUs."""
     skip = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
-    return pytest.mark.nvcc(skip(test))
+    return pytest.mark.slow(skip(test))
 
 
 @pytest.fixture(scope="module")

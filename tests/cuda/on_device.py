@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import keystr, tree_flatten_with_path
 
 # Takes a tensor or a key to the device where a function is to draw: to that under test, or nowhere.
 On = Callable[[Any], Any]
@@ -47,24 +47,30 @@ class Check:
 
     def __call__(self, cases: Mapping[str, Callable[[On], Any]]) -> None:
         """Each function takes an ``On`` and returns tensors and keys in any nesting. All that differ are named."""
-        different = {}
+        wrong = []
         for name, f in cases.items():
             with self.on_cpu():
                 expected = f(lambda x: x)
-            wrong = self.differences(f(lambda x: x.to(self.device)), expected)
-            if wrong:
-                different[name] = wrong
-        assert different == {}
+            wrong += [f"{name}: {text}" for text in self.differences(f(lambda x: x.to(self.device)), expected)]
+        assert not wrong, "\n".join(wrong)
+
+    def same(self, actual: Any, expected: Any) -> None:
+        """Assert that results on the device are the expected ones of the CPU."""
+        wrong = self.differences(actual, expected)
+        assert not wrong, "\n".join(wrong)
 
     def differences(self, actual: Any, expected: Any) -> list[str]:
-        """In what results on the device are not the expected ones of the CPU."""
-        leaves, structure = tree_flatten(actual)
-        expected_leaves, expected_structure = tree_flatten(expected)
+        """All in which they are not."""
+        leaves, structure = tree_flatten_with_path(actual)
+        expected_leaves, expected_structure = tree_flatten_with_path(expected)
         if structure != expected_structure:
             return [f"{structure} for {expected_structure}"]
-        wrong = [difference(a, b) for a, b in zip(leaves, expected_leaves)]
-        wrong += [f"on {a.device}" for a in leaves if a.device != self.device]
-        return [text for text in wrong if text]
+        wrong = []
+        for (path, a), (_, b) in zip(leaves, expected_leaves):
+            text = f"on {a.device}" if a.device != self.device else difference(a, b)
+            if text:
+                wrong.append(f"{keystr(path)} {text}".strip())
+        return wrong
 
 
 def skip_unless_free(device: torch.device, gigabytes: int) -> None:

@@ -78,7 +78,7 @@ def test_the_shape_of_a_launch_does_not_matter(
     with check.on_cpu():
         expected = both_of(key)
     set_launch_shape(*shape)
-    assert check.differences(both_of(key.to(check.device)), expected) == []
+    check.same(both_of(key.to(check.device)), expected)
 
 
 def test_impossible_launches(set_launch_shape: Callable[[int, int], None]) -> None:
@@ -107,7 +107,7 @@ def test_no_draw_waits_for_the_device(impl: str, cuda: torch.device, check: Chec
         alpha.sum().item()
     with no_waiting():
         results = {"numbers": draws_of(there), "tensors": rows_of(there, alpha, numbers)}
-    assert check.differences(results, both_of(key)) == []
+    check.same(results, both_of(key))
 
 
 # ---- Streams ----
@@ -125,7 +125,7 @@ def test_draws_are_ordered_with_their_stream(impl: str, cuda: torch.device, chec
         key.data.copy_(other.data)
         results = {"numbers": draws_of(key), "tensors": rows_of(key, alpha, numbers)}
     stream.synchronize()
-    assert check.differences(results, both_of(new)) == []
+    check.same(results, both_of(new))
 
 
 # ---- CUDA graphs ----
@@ -154,7 +154,7 @@ def test_graphs_draw_again_from_what_the_key_then_is(impl: str, cuda: torch.devi
             x.view(torch.uint8).zero_()
         graph.replay()
         torch.cuda.synchronize()
-        assert check.differences(results, both_of(other)) == []
+        check.same(results, both_of(other))
 
 
 def test_graphs_of_long_draws(impl: str, cuda: torch.device, check: Check) -> None:
@@ -168,7 +168,7 @@ def test_graphs_of_long_draws(impl: str, cuda: torch.device, check: Check) -> No
     graph, results = captured(lambda: draws(key))
     key.data.copy_(second.data)
     graph.replay()
-    assert check.differences(results, draws(second)) == []
+    check.same(results, draws(second))
 
 
 # ---- Devices ----
@@ -180,7 +180,7 @@ def test_another_device_than_the_current_one(impl: str, cuda: torch.device, chec
     key, there = random.key(130, impl=impl), torch.device("cuda", 1 - (cuda.index or 0))
     results = both_of(key.to(there))
     assert torch.cuda.current_device() == cuda.index
-    assert Check(there, check.on_cpu).differences(results, both_of(key)) == []
+    Check(there, check.on_cpu).same(results, both_of(key))
 
 
 def elsewhere(device: torch.device) -> torch.device:

@@ -209,9 +209,10 @@ def parametric(
     ``words`` when computed in float32 and in float64."""
     dtype = _check.dtype(dtype, torch.float32, _check.FLOATS)
     given = [p for p in parameters.values() if isinstance(p, Tensor)]
-    differentiable = bool(given) and _autograd.derivatives_wanted(*given)
+    differentiable = len(given) > 0 and _autograd.derivatives_wanted(*given)
+    element_words = words[1] if dtype == torch.float64 else words[0]
     arguments, tensors = prepare_parametric(
-        key, parameters, domain, shape, computed_in(dtype), window, words[dtype == torch.float64], differentiable
+        key, parameters, domain, shape, computed_in(dtype), window, element_words, differentiable
     )
     if differentiable:
         return _autograd.draw(name, arguments, tensors, CODES[dtype])

@@ -56,7 +56,7 @@ def test_a_step(mode: str, device: torch.device, check: Check) -> None:
         with check.on_cpu():
             expected = steps(keys, x)
         torch.compiler.cudagraph_mark_step_begin()
-        assert check.differences(run([key.to(device) for key in keys], there), expected) == []
+        check.same(run([key.to(device) for key in keys], there), expected)
     if device.type == "cuda":
         assert torch._dynamo.utils.counters["inductor"]["cudagraph_skips"] == 0
 
@@ -92,7 +92,7 @@ def test_each_dtype(device: torch.device, check: Check) -> None:
     with check.on_cpu():
         expected = draws(keys, p)
     run = torch.compile(draws, fullgraph=True)
-    assert check.differences(run([key.to(device) for key in keys], p.to(device)), expected) == []
+    check.same(run([key.to(device) for key in keys], p.to(device)), expected)
 
 
 def test_gradients(device: torch.device, check: Check) -> None:
