@@ -78,7 +78,16 @@ def cuda_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package.mkdir()
     # With the other extension in its place, and newer than its sources, only this one is built.
     (package / Path(_C.__file__).name).write_bytes(Path(_C.__file__).read_bytes())
-    build = (sys.executable, "setup.py", "--quiet", "build_ext", "--build-lib", folder, "--build-temp", folder / "objects")
+    build = (
+        sys.executable,
+        "setup.py",
+        "--quiet",
+        "build_ext",
+        "--build-lib",
+        folder,
+        "--build-temp",
+        folder / "objects",
+    )
     run(*build, TORCH_THREEFRY_CUDA="1", TORCH_CUDA_ARCH_LIST="8.0;9.0")
     (library,) = package.glob("_C_cuda*.so")
     return library
