@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ import torch
 from torch_threefry import _C
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
 
 
 def run(*command: object, **environment: str) -> str:
@@ -39,7 +39,7 @@ def run(*command: object, **environment: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def stand_in_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build of the kernels as plain C++, under AddressSanitizer and UndefinedBehaviorSanitizer."""
     return stand_in.build(tmp_path_factory.mktemp("stand_in"))
 
@@ -51,12 +51,12 @@ def stand_in_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("test_on_stand_in.py", 500),
         ("test_random123.py", 30),
         ("test_conformance_jax.py", 1100),
-        pytest.param("cuda", 100, marks=pytest.mark.slow),
+        ("cuda", 100),
     ],
 )
-def test_kernels_as_plain_cpp(tests: str, least: int, stand_in_library: Path) -> None:
+def test_kernels_as_plain_cpp(tests: str, least: int, built_stand_in: Path) -> None:
     own_pytest = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{tests}")
-    said = run(*own_pytest, TORCH_THREEFRY_TEST_DEVICE="cpu", **stand_in.environment(stand_in_library))
+    said = run(*own_pytest, TORCH_THREEFRY_TEST_DEVICE="cpu", **stand_in.environment(built_stand_in))
     passed = re.search(r"(\d+) passed", said)
     assert passed is not None and int(passed[1]) >= least
 
@@ -64,10 +64,7 @@ def test_kernels_as_plain_cpp(tests: str, least: int, stand_in_library: Path) ->
 # ---- By nvcc ----
 
 
-def with_nvcc(test: Callable[..., None]) -> Callable[..., None]:
-    """Marks a test that compiles for GPUs."""
-    skip = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
-    return pytest.mark.slow(skip(test))
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +90,7 @@ def cuda_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@with_nvcc
+@needs_nvcc
 def test_library_loads_without_a_gpu(cuda_library: Path) -> None:
     """And says in an exception what a draw lacks."""
     program = f"""
@@ -118,20 +115,20 @@ def test_library_loads_without_a_gpu(cuda_library: Path) -> None:
     assert "CUDA: " in said or torch.cuda.is_available()
 
 
-@with_nvcc
+@needs_nvcc
 def test_library_exports_nothing_but_the_module(cuda_library: Path) -> None:
     symbols = [line.split()[-1] for line in run("nm", "-D", "--defined-only", cuda_library).splitlines()]
     assert symbols == ["PyInit__C_cuda"]
 
 
-@with_nvcc
+@needs_nvcc
 def test_cost_of_a_block(cuda_library: Path) -> None:
     """At most 80 integer instructions in the uniform kernels' loops, rotations by funnel shifts, no local memory."""
     said = run(sys.executable, "scripts/count_sass.py", "--check", cuda_library)
     assert "Uniform<float>" in said
 
 
-@with_nvcc
+@needs_nvcc
 def test_cuda_that_is_asked_for_needs_nvcc(tmp_path: Path) -> None:
     setup = (sys.executable, "setup.py", "--quiet", "build_ext", "--build-lib", str(tmp_path))
     environment = {**os.environ, "TORCH_THREEFRY_CUDA": "1", "PATH": str(tmp_path)}
