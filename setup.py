@@ -92,9 +92,7 @@ def wants_cuda() -> bool:
     if asked not in ("", "0", "1"):
         sys.exit(f"torch_threefry: TORCH_THREEFRY_CUDA must be 0 or 1, got {asked!r}")
     if asked == "1" and nvcc is None:
-        sys.exit(
-            "torch_threefry: TORCH_THREEFRY_CUDA=1 needs nvcc on the PATH: install the CUDA toolkit, 12.0 or newer."
-        )
+        sys.exit("torch_threefry: TORCH_THREEFRY_CUDA=1 needs nvcc on the PATH: install the CUDA toolkit.")
     if asked:
         return asked == "1"
     import torch
