@@ -125,6 +125,8 @@ struct Parameter {
   int64_t integer = 0;
   const void* data = nullptr;  // null: one number
   Walk walk;                   // position in the result -> element of data
+
+  TTF_HD bool differs_between_elements() const { return data && walk.axes > 0; }
 };
 
 // A batch of keys in memory: two words a key.

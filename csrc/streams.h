@@ -49,6 +49,14 @@ struct NarrowPlace {
   uint32_t shift;
 };
 
+// Word i of the key's stream of n 32-bit words.
+template <class Stream>
+TTF_HD uint32_t stream_word32(Key2x32 key, uint64_t i, uint64_t n) {
+  const Place place = Stream::place32(hi32(i), lo32(i), n);
+  const Key2x32 block = encrypt(key, place.c0, place.c1);
+  return Stream::word32(block.word[0], block.word[1], place.second);
+}
+
 // JAX's partitionable layout: block i serves element i alone.
 struct Threefry2x32 {
   static constexpr Impl impl = Impl::threefry2x32;
@@ -80,13 +88,8 @@ struct Threefry2x32Original {
 
   // The children's words are the 32-bit stream of length 2n, two in a row for a child.
   TTF_HD static Key2x32 child(Key2x32 key, uint64_t i, uint64_t n) {
-    Key2x32 result;
-    for (int w = 0; w < 2; ++w) {
-      const Place place = place32(0, uint32_t(2 * i + w), 2 * n);
-      const Key2x32 block = encrypt(key, place.c0, place.c1);
-      result.word[w] = word32(block.word[0], block.word[1], place.second);
-    }
-    return result;
+    return {{stream_word32<Threefry2x32Original>(key, 2 * i, 2 * n),
+             stream_word32<Threefry2x32Original>(key, 2 * i + 1, 2 * n)}};
   }
 };
 
@@ -117,9 +120,7 @@ template <>
 struct StreamWord<uint32_t> {
   template <class Stream>
   TTF_HD static uint32_t at(Key2x32 key, uint64_t i, uint64_t n) {
-    const Place place = Stream::place32(hi32(i), lo32(i), n);
-    const Key2x32 block = encrypt(key, place.c0, place.c1);
-    return Stream::word32(block.word[0], block.word[1], place.second);
+    return stream_word32<Stream>(key, i, n);
   }
 };
 template <>

@@ -8,7 +8,6 @@ TTF_NAMESPACE_BEGIN
 TTF_DEVICE double load_count_parameter(const Parameter& parameter, int64_t position) {
   return load_parameter<double>(parameter, Position{position});
 }
-TTF_DEVICE bool is_same_for_all(const Parameter& parameter) { return !parameter.data || parameter.walk.axes == 0; }
 
 TTF_DEVICE void put_count(const Draw& draw, double count, int64_t position) {
   const double counts[1] = {count};
@@ -17,7 +16,7 @@ TTF_DEVICE void put_count(const Draw& draw, double count, int64_t position) {
 
 template <class Stream>
 TTF_KERNEL draw_poissons(TTF_ARGUMENT Draw draw, int64_t elements) {
-  const bool same = is_same_for_all(draw.parameter[0]);
+  const bool same = !draw.parameter[0].differs_between_elements();
   const PoissonTrial shared = PoissonTrial::prepare(load_count_parameter(draw.parameter[0], 0), 0);
   PoissonTrials<Stream> trials;
   bool made = true;
@@ -34,7 +33,7 @@ TTF_KERNEL draw_poissons(TTF_ARGUMENT Draw draw, int64_t elements) {
 }
 
 TTF_KERNEL draw_binomials(TTF_ARGUMENT Draw draw, int64_t elements) {
-  const bool same = is_same_for_all(draw.parameter[0]) && is_same_for_all(draw.parameter[1]);
+  const bool same = !draw.parameter[0].differs_between_elements() && !draw.parameter[1].differs_between_elements();
   const BinomialTrial shared =
       prepare_binomial(load_count_parameter(draw.parameter[0], 0), load_count_parameter(draw.parameter[1], 0));
   BinomialTrials trials;

@@ -287,7 +287,7 @@ TTF_KERNEL draw_elements(TTF_ARGUMENT Draw draw, int64_t elements) {
 
 inline bool has_same_parameters(const Draw& draw) {
   for (const Parameter& parameter : draw.parameter) {
-    if (parameter.data && parameter.walk.axes > 0) return false;
+    if (parameter.differs_between_elements()) return false;
   }
   return true;
 }

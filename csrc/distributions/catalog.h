@@ -35,9 +35,7 @@ template <class T>
 struct Rounded {};    // float32, as it is (T = float) or rounded to half precision
 
 template <class D, class As = AsTheyAre>
-struct Functor {
-  using Distribution = D;
-};
+struct Functor {};
 
 // ---- By type ----
 
