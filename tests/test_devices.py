@@ -395,6 +395,7 @@ def check_result(result: Any, key: Key, case: Case) -> None:
     assert tuple(result.shape) == (*key.shape, *case.shape)
     if case.dtype is KEYS:
         assert isinstance(result, Key) and result.impl == key.impl and result.data.dtype == key.data.dtype
+        assert result.data.shape[-1] == key.data.shape[-1]
     else:
         assert result.dtype == case.dtype
 

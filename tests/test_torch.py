@@ -54,7 +54,10 @@ def _operator_calls() -> list[Any]:
         calls.append((getattr(_ops, name), (keys, 0, (5, 4), None, *parameters, FLOAT32)))
     standard = (_ops.normal, _ops.exponential, _ops.laplace, _ops.logistic, _ops.cauchy, _ops.maxwell)
     calls += [(op, (key, 1, (5, 4), None, FLOAT32)) for op in standard]
-    return [pytest.param(op, args, id=op.name().split("::")[1]) for op, args in calls]
+    # Once more with keys of another form.
+    paths = random.key(1, impl="threefry4x64").split(3).data
+    calls += [(op, (paths, 2, *args[2:])) for op, args in calls if args[0] is keys or args[0] is key]
+    return [pytest.param(op, args, id=op.name().split("::")[1] + "-4x64" * (args[0] is paths)) for op, args in calls]
 
 
 @pytest.mark.parametrize(("op", "args"), _operator_calls())

@@ -1,7 +1,7 @@
 """The operators of the extension: handles, fake kernels, vmap rules.
 
 Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor
-``(*batch, 2)``, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
+``(*batch, 2)``, or uint64 ``(*batch, 10)`` of threefry4x64, ``impl`` its number, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
 for each dimension of it (or None for all of it), ``dtype`` a number of ``DTYPE_CODES``. The result has shape
 ``(*batch, *window extents)`` and lies on the key's device; tensor parameters broadcast over it. They lie there too, but
 for those of one element, which may lie on the CPU: they are read when the operator is called, and nothing is copied.
@@ -200,13 +200,13 @@ def _fake_threefry(counter: Tensor, key: Tensor, rounds: int) -> Tensor:
 
 
 def _fake_split(key: Tensor, impl: int, shape: Sequence[int]) -> Tensor:
-    return key.new_empty((*key.shape[:-1], *shape, 2))
+    return key.new_empty((*key.shape[:-1], *shape, key.shape[-1]))
 
 
 def _fake_fold_in(key: Tensor, impl: int, data: Tensor) -> Tensor:
     _same_device(key, data)
     batch: Sequence[int] = torch.broadcast_shapes(key.shape[:-1], data.shape)  # type: ignore[no-untyped-call]
-    return key.new_empty((*batch, 2))
+    return key.new_empty((*batch, key.shape[-1]))
 
 
 def _fake_fold_in_int(key: Tensor, impl: int, data: int) -> Tensor:
