@@ -199,17 +199,12 @@ def rank_chances(size: int) -> Floats:
 
 def ranks(matrices: Words) -> NDArray[np.int64]:
     """The ranks over GF(2) of matrices (n, rows), a word a row: Gauss's elimination of all at once."""
-    rows, each, one = matrices.copy(), np.arange(len(matrices)), matrices.dtype.type(1)
-    used = np.zeros(rows.shape, bool)
-    for bit in range(width(rows)):
-        column = ((rows >> rows.dtype.type(bit)) & one).astype(bool)
-        free = column & ~used
-        pivot = free.argmax(1)
-        found = free[each, pivot]
-        used[each, pivot] |= found
-        column[each, pivot] = False
-        rows ^= np.where(column & found[:, None], rows[each, pivot][:, None], 0)
-    return used.sum(1)
+    rows = np.ascontiguousarray(matrices.T)  # a row of all matrices in one piece
+    for i, pivot in enumerate(rows):
+        lowest = pivot & -pivot
+        rest = rows[i + 1 :]
+        rest ^= pivot * ((rest & lowest) != 0)  # none has the pivot's lowest bit any more
+    return (rows != 0).sum(0)
 
 
 def avalanche(differences: Iterable[Words]) -> float:

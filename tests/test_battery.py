@@ -1,7 +1,7 @@
 """The battery on every impl's streams, and on ciphers of few rounds, which it has to refuse.
 
 Keys are fixed, and were not chosen by what comes out of them. A right stream gives a p-value below
-LEAST with a chance of one in a million; there are about 300 p-values of the package here, so that all pass
+LEAST with a chance of one in a million; there are about 260 p-values of the package here, so that all pass
 with a chance of at least 0.9997 (Bonferroni), and what passes once passes always. What has to be refused has a p-value
 below DECISIVE, which is a million times less likely still.
 """
@@ -40,7 +40,8 @@ STATISTICS: dict[str, tuple[Callable[[Words], float], int]] = {
     "binary rank by position": (battery.binary_rank_by_position, MANY // 8),
 }
 
-# The most rounds (of 20) of which a statistic refuses the stream of key 42, in words of 32 and of 64 bits.
+# How sharp the statistics are: the most rounds (of 20) of which one refuses the stream of key 42, in words of 32 and of
+# 64 bits. With a round more the p-value is above DECISIVE. The keys 0 and 1 give the same numbers, or one or two off.
 CAUGHT_ROUNDS = {
     "threefry2x32": {
         "monobit": (3, 4),
@@ -70,8 +71,8 @@ CAUGHT_ROUNDS = {
 
 
 class Width(NamedTuple):
-    """A cipher, how many samples its avalanche is given, and the most rounds that are refused with them: for a bit of
-    the key flipped, and of the counter."""
+    """A cipher, how many samples its avalanche is given for each bit, and the most rounds that are refused with them, for
+    bits of the key and of the counter: with a round more nothing is seen."""
 
     words: int
     dtype: Any
@@ -81,7 +82,7 @@ class Width(NamedTuple):
 
 WIDTHS = {
     "2x32": Width(2, np.uint32, 2**14, {"key": 9, "counter": 9}),
-    "4x32": Width(4, np.uint32, 2**13, {"key": 8, "counter": 8}),
+    "4x32": Width(4, np.uint32, 2**12, {"key": 8, "counter": 8}),
     "2x64": Width(2, np.uint64, 2**16, {"key": 10, "counter": 10}),
     "4x64": Width(4, np.uint64, 2**12, {"key": 9, "counter": 9}),
 }
@@ -159,8 +160,9 @@ def _signed(dtype: torch.dtype) -> torch.dtype:
 
 
 STREAMS = [
-    *((counter, seed, dtype) for seed in (0, 1, 42) for dtype in (torch.uint32, torch.uint64)),
-    *((counter, 42, dtype) for dtype in (torch.uint8, torch.uint16)),
+    (counter, 0, torch.uint32),
+    (counter, 1, torch.uint64),
+    *((counter, 42, dtype) for dtype in (torch.uint8, torch.uint16, torch.uint32, torch.uint64)),
     *((source, 42, dtype) for source in (split, fold_in, interleaved) for dtype in (torch.uint32, torch.uint64)),
 ]
 
