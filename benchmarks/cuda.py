@@ -43,12 +43,15 @@ from .tables import head, line, power_of_two
 
 Call = Callable[[], Any]
 
-NEW, ORIGINAL = "threefry2x32", "threefry2x32_original"
+NEW, ORIGINAL, PATHS = "threefry2x32", "threefry2x32_original", "threefry4x64"
+NAMES = {NEW: "", ORIGINAL: "original", PATHS: "4x64"}
 SIZES = [2**16, 2**20, 2**24, 2**28]
 FLOATS = [torch.float32, torch.float64, torch.bfloat16]
 KEEP = 0.9  # what dropout keeps
 
-LANES, BLOCK_OPERATIONS = 64, 72  # integer operations of a processor in a clock, and of a block
+LANES, BLOCK_OPERATIONS = 64, 72  # integer operations of a processor in a clock, and of a block of 2x32
+# 4x64's blocks in those of 2x32: 40 MIXes of 6 operations (64-bit sums and rotations are two) and 6 injections of 8.
+WIDE_BLOCK = (40 * 6 + 6 * 8) / BLOCK_OPERATIONS
 
 ROUNDS, TURN, MOST_CALLS = 9, 2e-3, 200
 
@@ -131,7 +134,10 @@ class Device:
 
 
 def blocks_of(impl: str, word_bits: int, n: int) -> float:
-    """The cipher's blocks that n words take: one a word, or in the original layout one for each 64 bits."""
+    """The cipher's blocks that n words take: one a word, in the original layout one for each 64 bits, and of 4x64, in as
+    much work, one for each 256."""
+    if impl == PATHS:
+        return WIDE_BLOCK * n * word_bits / 256
     return n if impl == NEW else n * word_bits / 64
 
 
@@ -272,7 +278,8 @@ def key_cases(keys: dict[str, Key]) -> Iterator[Case]:
     """Keys from keys, which have no peer."""
     for n in SIZES:
         for impl, key in keys.items():
-            yield Case("split", n, partial(key.split, n), n, impl=impl, unit="M/s", touched=8 * n)
+            size = key.data.numel() * key.data.itemsize * n
+            yield Case("split", n, partial(key.split, n), n, impl=impl, unit="M/s", touched=size)
         data = torch.arange(n, device=keys[NEW].device)
         yield Case("fold_in", n, partial(keys[NEW].fold_in, data), n, unit="M/s", touched=16 * n)
 
@@ -518,7 +525,7 @@ def row(result: Result, device: Device) -> str:
     return line(
         [
             result.name,
-            "original" if result.impl == ORIGINAL else "",
+            NAMES[result.impl],
             result.dtype,
             str(result.size) if is_short else power_of_two(result.size) + "*" * result.in_cache,
             quantity(result.seconds, result),
@@ -622,7 +629,7 @@ def main() -> None:
     options = parser.parse_args()
     require_device()
     free_memory()
-    keys = {impl: random.key(42, impl=impl, device="cuda") for impl in (NEW, ORIGINAL)}
+    keys = {impl: random.key(42, impl=impl, device="cuda") for impl in NAMES}
     device = examine(keys[NEW])
     print(description(device))
 

@@ -29,6 +29,7 @@ Call = Callable[[], Any]
 
 KEY = random.key(42)
 ORIGINAL = random.key(42, impl="threefry2x32_original")
+PATHS = random.key(42, impl="threefry4x64")
 NUMPY = np.random.Generator(np.random.PCG64(42))
 
 
@@ -87,8 +88,10 @@ def torch_cases(sizes: list[int]) -> Iterator[Case]:
             partial(torch.rand, n),
             target=7,
         )
+        yield case("uniform, 4x64", partial(random.uniform, PATHS, (n,)), "torch.rand", partial(torch.rand, n))
         yield case("normal", partial(random.normal, KEY, (n,)), "torch.randn", partial(torch.randn, n), target=3)
         yield case("normal, original", partial(random.normal, ORIGINAL, (n,)), "torch.randn", partial(torch.randn, n))
+        yield case("normal, 4x64", partial(random.normal, PATHS, (n,)), "torch.randn", partial(torch.randn, n))
         yield case(
             "exponential",
             partial(random.exponential, KEY, (n,)),
@@ -122,6 +125,12 @@ def parametric_cases(n: int) -> Iterator[Case]:
         "_standard_gamma",
         partial(torch._standard_gamma, full(2.5)),
         target=1.5,
+    )
+    yield case(
+        "gamma 2.5, 4x64",
+        partial(random.gamma, PATHS, 2.5, (n,)),
+        "_standard_gamma",
+        partial(torch._standard_gamma, full(2.5)),
     )
     yield case(
         "poisson 20, int32",
@@ -246,7 +255,7 @@ def jax_cases(n: int) -> Iterator[Case]:
 
 def key_cases(n: int) -> Iterator[Case]:
     """Splitting, which has no peer."""
-    for name, key in (("split", KEY), ("split, original", ORIGINAL)):
+    for name, key in (("split", KEY), ("split, original", ORIGINAL), ("split, 4x64", PATHS)):
         yield Case(
             name,
             partial(key.split, n),

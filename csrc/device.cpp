@@ -184,6 +184,14 @@ void Device::fold_in(const FoldIn& fold, int64_t count) const {
   in_parallel(count, kGrain, [&](int64_t begin, int64_t end) { kernels.fold_in(fold, begin, end); });
 }
 
+void Device::split(const Split& split, int64_t keys) const {
+  const int64_t count = keys * split.n;
+  if (count == 0) return;
+  if (cuda_) return on_stream([&](void* stream) { return cuda_->split(split, count, stream); });
+  const CpuKernels& kernels = cpu_kernels();
+  in_parallel(count, kGrain, [&](int64_t begin, int64_t end) { kernels.split(split, begin, end); });
+}
+
 void Device::cipher(const Cipher& cipher, int64_t rows) const {
   if (rows == 0) return;
   if (cuda_) return on_stream([&](void* stream) { return cuda_->cipher(cipher, rows, stream); });

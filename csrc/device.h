@@ -28,6 +28,7 @@ class Device {
   void rows(const Rows& rows, int64_t count) const;
   void gamma_slopes(const GammaSlopes& slopes, int64_t count) const;
   void fold_in(const FoldIn& fold, int64_t count) const;
+  void split(const Split& split, int64_t keys) const;
   void cipher(const Cipher& cipher, int64_t rows) const;
   void permutation(const Permutation& permutation, int64_t keys) const;
 

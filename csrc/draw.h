@@ -129,10 +129,10 @@ struct Parameter {
   TTF_HD bool differs_between_elements() const { return data && walk.axes > 0; }
 };
 
-// A batch of keys in memory: two words a key.
+// A batch of keys in memory: some words a key, of a width, as their implementation has them.
 struct KeyBatch {
-  const uint32_t* words;
-  int64_t word_stride;  // from a key's first word to its second
+  const void* words;
+  int64_t word_stride;  // from one of a key's words to the next
   Walk walk;            // key number -> its first word
 };
 
@@ -162,13 +162,22 @@ struct Multinomial {
 
 // Keys folded with integers: result[i] = fold_in(keys[i], data[i]), both broadcast.
 struct FoldIn {
+  Impl impl;
   KeyBatch keys;
   int64_t number = 0;
   const int64_t* data = nullptr;  // null: one number
   Walk data_walk;
-  uint32_t* out;
+  void* out;
 
   TTF_HD uint64_t number_of(int64_t position) const { return uint64_t(data ? data[data_walk.at(position)] : number); }
+};
+
+// Row i of the result: key i's n children, where they are no draw's words.
+struct Split {
+  Impl impl;
+  KeyBatch keys;
+  int64_t n;
+  void* out;
 };
 
 // Row i of the result: 0..n-1 in the order that key i gives.
@@ -217,9 +226,15 @@ struct Cipher {
 
 TTF_NAMESPACE_BEGIN
 
-TTF_HD Key2x32 load_key(const KeyBatch& keys, int64_t number) {
-  const uint32_t* const key = keys.words + keys.walk.at(number);
-  return {{key[0], key[keys.word_stride]}};
+template <class Key>
+TTF_HD Key load_key(const KeyBatch& keys, int64_t number) {
+  return Key::load(static_cast<const typename Key::Word*>(keys.words) + keys.walk.at(number), keys.word_stride);
+}
+
+// As number i of keys side by side.
+template <class Key>
+TTF_HD void store_key(const Key& key, void* keys, int64_t i) {
+  key.store(static_cast<typename Key::Word*>(keys) + i * Key::kWords);
 }
 
 TTF_NAMESPACE_END

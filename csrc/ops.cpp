@@ -39,12 +39,28 @@ struct Keys : KeyBatch {
   Sizes batch;
 };
 
-Keys keys_of(const Tensor& key) {
-  STD_TORCH_CHECK(key.scalar_type() == ScalarType::UInt32, "key: its data must be uint32");
+Impl impl_of(int64_t impl) {
+  STD_TORCH_CHECK(impl >= int(Impl::threefry2x32) && impl <= int(Impl::threefry4x64), "impl: unknown number ", impl);
+  return Impl(int(impl));
+}
+
+// What an implementation's keys are made of.
+struct KeyForm {
+  ScalarType dtype;
+  int64_t words;
+};
+KeyForm form_of(Impl impl) {
+  if (impl == Impl::threefry4x64) return {ScalarType::UInt64, Key4x64::kWords};
+  return {ScalarType::UInt32, Key2x32::kWords};
+}
+
+Keys keys_of(const Tensor& key, Impl impl) {
+  const KeyForm form = form_of(impl);
+  STD_TORCH_CHECK(key.scalar_type() == form.dtype, "key: its data must be uint32, or uint64 for threefry4x64");
   const int64_t axes = key.dim() - 1;
-  STD_TORCH_CHECK(axes >= 0 && key.size(axes) == 2, "key: the last dimension of its data must be 2");
+  STD_TORCH_CHECK(axes >= 0 && key.size(axes) == form.words, "key: the last dimension of its data must be ", form.words);
   Keys keys;
-  keys.words = static_cast<const uint32_t*>(key.const_data_ptr());
+  keys.words = key.const_data_ptr();
   keys.word_stride = key.stride(axes);
   for (int64_t a = 0; a < axes; ++a) {
     keys.batch.push_back(key.size(a));
@@ -52,11 +68,6 @@ Keys keys_of(const Tensor& key) {
     STD_TORCH_CHECK(keys.walk.push(key.size(a), key.stride(a)), "key: too many dimensions");
   }
   return keys;
-}
-
-Impl impl_of(int64_t impl) {
-  STD_TORCH_CHECK(impl == int(Impl::threefry2x32) || impl == int(Impl::threefry2x32_original), "impl: unknown number ", impl);
-  return Impl(int(impl));
 }
 
 // Operators take dtypes as libtorch's numbers for them: torch parses an int several microseconds faster
@@ -115,8 +126,8 @@ struct Plan {
   Plan(const Tensor& key, int64_t impl, const Sizes& size, const Window& window, ScalarType dtype,
        std::optional<int64_t> row = std::nullopt)
       : device(key) {
-    const Keys keys = keys_of(key);
     draw.impl = impl_of(impl);
+    const Keys keys = keys_of(key, draw.impl);
     draw.value = value_of(dtype);
     draw.keys = keys;
     draw.key_count = keys.count;
@@ -441,13 +452,19 @@ Tensor loggamma_slope(const Tensor& concentration, const Tensor& log_draw) {
 
 // ---- Keys ----
 
-// Children 0..n-1: blocks of the partitionable layout, two 32-bit words in a row of the original.
-Tensor split(const Tensor& key, int64_t impl, Sizes shape) {
-  const bool original = impl_of(impl) == Impl::threefry2x32_original;
-  Sizes words = shape;
-  words.push_back(2);
-  if (original) return Plan(key, impl, words, std::nullopt, ScalarType::UInt32).run(Distribution::bits);
-  return Plan(key, impl, shape, std::nullopt, ScalarType::UInt32, 2).run(Distribution::key_pair);
+// Children 0..n-1: blocks of the partitionable layout, two 32-bit words in a row of the original; of threefry4x64, paths.
+Tensor split(const Tensor& key, int64_t impl_number, Sizes shape) {
+  const Impl impl = impl_of(impl_number);
+  if (impl == Impl::threefry4x64) {
+    Plan plan(key, impl_number, shape, std::nullopt, ScalarType::UInt64, Key4x64::kWords);
+    plan.device.split({impl, plan.draw.keys, plan.draw.count, plan.draw.out}, plan.draw.key_count);
+    return plan.result;
+  }
+  if (impl == Impl::threefry2x32) {
+    return Plan(key, impl_number, shape, std::nullopt, ScalarType::UInt32, 2).run(Distribution::key_pair);
+  }
+  shape.push_back(2);
+  return Plan(key, impl_number, shape, std::nullopt, ScalarType::UInt32).run(Distribution::bits);
 }
 
 int64_t broadcast_size(int64_t a, int64_t b) {
@@ -455,24 +472,25 @@ int64_t broadcast_size(int64_t a, int64_t b) {
   return a == 1 ? b : a;
 }
 
-// Allocates the result of shape batch + (2,) and fills it.
+// Allocates the result, the batch's keys, and fills it.
 Tensor run_fold_in(const Device& device, FoldIn& fold, const Sizes& batch, int64_t count) {
+  const KeyForm form = form_of(fold.impl);
   Sizes shape = batch;
-  shape.push_back(2);
-  Tensor result = device.empty(shape, ScalarType::UInt32);
-  fold.out = static_cast<uint32_t*>(result.mutable_data_ptr());
+  shape.push_back(form.words);
+  Tensor result = device.empty(shape, form.dtype);
+  fold.out = result.mutable_data_ptr();
   device.fold_in(fold, count);
   return result;
 }
 
 Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
-  impl_of(impl);
   STD_TORCH_CHECK(data.scalar_type() == ScalarType::Long, "data: must be int64");
   const Device device(key);
   STD_TORCH_CHECK(device.holds(data), "data: on another device than the key");
-  const Keys keys = keys_of(key);
-  const int64_t key_axes = int64_t(keys.batch.size()), axes = std::max(key_axes, data.dim());
   FoldIn fold;
+  fold.impl = impl_of(impl);
+  const Keys keys = keys_of(key, fold.impl);
+  const int64_t key_axes = int64_t(keys.batch.size()), axes = std::max(key_axes, data.dim());
   fold.keys = keys;
   fold.keys.walk = Walk();  // the keys' broadcast against the data
   fold.data = static_cast<const int64_t*>(data.const_data_ptr());
@@ -493,9 +511,9 @@ Tensor fold_in_tensor(const Tensor& key, int64_t impl, const Tensor& data) {
 
 // One number for all keys.
 Tensor fold_in_int(const Tensor& key, int64_t impl, int64_t data) {
-  impl_of(impl);
-  const Keys keys = keys_of(key);
   FoldIn fold;
+  fold.impl = impl_of(impl);
+  const Keys keys = keys_of(key, fold.impl);
   fold.keys = keys;
   fold.number = data;
   return run_fold_in(Device(key), fold, keys.batch, keys.count);
@@ -531,16 +549,17 @@ Tensor threefry_rows(const Tensor& counter, const Tensor& key, int64_t rounds) {
 // keys can be equal.
 int shuffle_rounds(int64_t n) { return (n > 1) + (n > 1625) + (n > 2642245); }
 
-Tensor permutation(const Tensor& key, int64_t impl, int64_t n, int64_t dtype_code) {
+Tensor permutation(const Tensor& key, int64_t impl_number, int64_t n, int64_t dtype_code) {
   const ScalarType dtype = dtype_of(dtype_code);
   STD_TORCH_CHECK(dtype == ScalarType::Int || dtype == ScalarType::Long, "dtype: must be int32 or int64");
   STD_TORCH_CHECK(n >= 0 && n <= (dtype == ScalarType::Int ? int64_t(INT32_MAX) : int64_t(UINT32_MAX) - 1), "n: out of range");
-  const Keys keys = keys_of(key);
+  const Impl impl = impl_of(impl_number);
+  const Keys keys = keys_of(key, impl);
   Sizes shape = keys.batch;
   shape.push_back(n);
   const Device device(key);
   Tensor result = device.empty(shape, dtype);
-  device.permutation({impl_of(impl), keys, n, shuffle_rounds(n), value_of(dtype), result.mutable_data_ptr()}, keys.count);
+  device.permutation({impl, keys, n, shuffle_rounds(n), value_of(dtype), result.mutable_data_ptr()}, keys.count);
   return result;
 }
 

@@ -1,4 +1,4 @@
-"""Shared by all tests: both implementations, compiled code without a disk cache, and CUDA kernels on the CPU."""
+"""Shared by all tests: every implementation, compiled code without a disk cache, and CUDA kernels on the CPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ collect_ignore = [] if stand_in.VARIABLE in os.environ else ["test_on_stand_in.p
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
 
 
-@pytest.fixture(params=["threefry2x32", "threefry2x32_original"])
+@pytest.fixture(params=["threefry2x32", "threefry2x32_original", "threefry4x64"])
 def impl(request: pytest.FixtureRequest) -> str:
     """The name of each implementation in turn."""
     name: str = request.param

@@ -19,14 +19,47 @@ import mpmath
 
 PARTITIONABLE = "threefry2x32"
 ORIGINAL = "threefry2x32_original"
+PATHS = "threefry4x64"
+IMPLS = (PARTITIONABLE, ORIGINAL, PATHS)
 
 
-class Key(NamedTuple):
-    """The two words of a key and the layout of its streams."""
+class PairKey(NamedTuple):
+    """The two words of a key over Threefry-2x32 and the layout of its streams."""
 
     first: int
     second: int
     impl: str = PARTITIONABLE
+
+    @property
+    def words(self) -> list[int]:
+        return [self.first, self.second]
+
+
+class PathKey(NamedTuple):
+    """A key of threefry4x64: the cipher's key, the path from it as zeros and ones, and where in its stream a draw begins."""
+
+    cipher_key: tuple[int, ...]
+    path: str = ""
+    counter: int = 0
+    impl: str = PATHS
+
+    @property
+    def words(self) -> list[int]:
+        marker = 1 << (127 - len(self.path))
+        return [*self.cipher_key, *limbs(bits_from_the_top(self.path)), *limbs(self.counter), *limbs(marker)]
+
+
+Key = PairKey | PathKey
+
+
+def limbs(x: int) -> tuple[int, int]:
+    """The high and the low half of 128 bits."""
+    return x >> 64 & 2**64 - 1, x & 2**64 - 1
+
+
+def bits_from_the_top(bits: str) -> int:
+    """Zeros and ones as the first of 128 bits."""
+    return int(bits.ljust(128, "0"), 2)
 
 
 # --- the cipher: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011)
@@ -84,7 +117,7 @@ def threefry_4x64(counter: Sequence[int], key: Sequence[int], rounds: int = 20) 
     return threefry(counter, key, 64, rounds)
 
 
-# --- keys: jax.random's threefry2x32 with jax_threefry_partitionable on and off
+# --- keys
 
 
 def halves(value: int) -> tuple[int, int]:
@@ -93,34 +126,81 @@ def halves(value: int) -> tuple[int, int]:
 
 
 def key(seed: int, impl: str = PARTITIONABLE) -> Key:
-    """jax.random.key with 64-bit seeds (JAX needs its 64-bit types for the high half)."""
+    """jax.random.key with 64-bit seeds (JAX needs its 64-bit types for the high half); or a path of no bits."""
+    if impl == PATHS:
+        if not 0 <= seed < 2**256:
+            raise OverflowError(f"seed {seed} is outside [0, 2**256)")
+        return PathKey(tuple(seed >> shift & 2**64 - 1 for shift in (0, 64, 128, 192)))
     if not -(2**63) <= seed < 2**64:
         raise OverflowError(f"seed {seed} is outside [-2**63, 2**64)")
-    return Key(*halves(seed), impl)
+    return PairKey(*halves(seed), impl)
 
 
-def block(key: Key, counter: int) -> tuple[int, int]:
+def split(key: Key, i: int, n: int) -> Key:
+    """Key i of split(key, n)."""
+    if isinstance(key, PathKey):
+        key = key._replace(counter=0)
+        for bit in format(i, f"0{max(1, (n - 1).bit_length())}b"):
+            if len(key.path) == 126:
+                key = new_key(key, 0, 0)
+            key = key._replace(path=key.path + bit)
+        return key
+    if key.impl == PARTITIONABLE:
+        return PairKey(*block(key, i), key.impl)
+    return PairKey(hash_iota(key, 2 * i, 2 * n), hash_iota(key, 2 * i + 1, 2 * n), key.impl)
+
+
+def fold_in(key: Key, data: int) -> Key:
+    """JAX's fold_in, which is the same in both layouts; data beyond 32 bits is the package's own."""
+    if isinstance(key, PathKey):
+        return new_key(key, 1, data)
+    return PairKey(*block(key, data), key.impl)
+
+
+def element_key(key: Key, i: int, n: int) -> Key:
+    """Element i's own key in a draw of n that each have one: a child, or what no child is."""
+    return new_key(key, 2, i) if isinstance(key, PathKey) else split(key, i, n)
+
+
+def own_key(key: Key, i: int) -> Key:
+    """The key of the package's own stream for element i, which is the same in both of JAX's layouts."""
+    if isinstance(key, PathKey):
+        return new_key(key, 2, i)
+    root = PairKey(*block(key, 2**64 - 1))
+    return PairKey(*block(root, i))
+
+
+# --- threefry4x64's blocks: the path with a 1 after it, and what it is for
+
+
+def new_key(key: PathKey, purpose: int, number: int) -> PathKey:
+    """An empty path from a new cipher key."""
+    place = limbs(bits_from_the_top(key.path + "1") | 1)
+    return PathKey(threefry_4x64((*place, purpose, number % 2**64), key.cipher_key))
+
+
+def path_block(key: PathKey, i: int) -> tuple[int, ...]:
+    """Block i of a draw."""
+    place = limbs(bits_from_the_top(key.path + "1"))
+    return threefry_4x64((*place, *limbs((key.counter + i) % 2**128)), key.cipher_key)
+
+
+def path_word(key: PathKey, i: int, width: int) -> int:
+    """Word i of a draw: the 64-bit words are cut up, low part first."""
+    whole = i * width // 64
+    return path_block(key, whole // 4)[whole % 4] >> (i * width % 64) & (1 << width) - 1
+
+
+# --- words: jax.random's threefry2x32 with jax_threefry_partitionable on and off
+
+
+def block(key: PairKey, counter: int) -> tuple[int, int]:
     """The cipher at a 64-bit counter, high half first."""
     first, second = threefry_2x32(halves(counter), key[:2])
     return first, second
 
 
-def split(key: Key, i: int, n: int) -> Key:
-    """Key i of split(key, n)."""
-    if key.impl == PARTITIONABLE:
-        return Key(*block(key, i), key.impl)
-    return Key(hash_iota(key, 2 * i, 2 * n), hash_iota(key, 2 * i + 1, 2 * n), key.impl)
-
-
-def fold_in(key: Key, data: int) -> Key:
-    """JAX's fold_in, which is the same in both layouts; data beyond 32 bits is the package's own."""
-    return Key(*block(key, data), key.impl)
-
-
-# --- words: jax.random.bits
-
-
-def hash_iota(key: Key, i: int, n: int) -> int:
+def hash_iota(key: PairKey, i: int, n: int) -> int:
     """Word i of the original layout's hash of 0..n-1.
 
     The counts are cut in two halves, an odd n being padded with a zero, and count j of the
@@ -134,6 +214,8 @@ def hash_iota(key: Key, i: int, n: int) -> int:
 
 def word(key: Key, i: int, n: int, width: int) -> int:
     """Word i, of 8, 16, 32 or 64 bits, of a draw of n words."""
+    if isinstance(key, PathKey):
+        return path_word(key, i, width)
     if key.impl == PARTITIONABLE:
         first, second = block(key, i)
         return first << 32 | second if width == 64 else (first ^ second) & ((1 << width) - 1)
@@ -320,7 +402,7 @@ def children(key: Key, n: int = 2) -> list[Key]:
 
 def loggamma(key: Key, i: int, n: int, alpha: float, dtype: str = "float64") -> Real:
     """Element i of jax.random.loggamma: Marsaglia and Tsang's method with a key for each element."""
-    own, boost = children(split(key, i, n))
+    own, boost = children(element_key(key, i, n))
     d = real(alpha) + (1 if alpha < 1 else 0) - real(1) / 3
     c = 1 / (3 * REALS.sqrt(d))
     while True:
@@ -386,9 +468,8 @@ def poisson_of_small_rate(key: Key, i: int, n: int, rate: float) -> int:
 
 
 def own_uniform(key: Key, i: int, w: int) -> Fraction:
-    """Uniform number w of the package's own stream for element i, which is the same in both layouts."""
-    root = Key(*block(key, 2**64 - 1))
-    return unit(Key(*block(root, i)), w, 0, "float64")
+    """Uniform number w of the package's own stream for element i."""
+    return unit(own_key(key, i), w, 0, "float64")
 
 
 def candidate(u: Real, us: Real, a: Real, b: Real, centre: float) -> int:

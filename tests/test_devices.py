@@ -29,6 +29,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from torch_threefry import Key, _ops, random, threefry, threefry_2x32
+from torch_threefry.key import IMPLS
 
 INT64 = torch.int64
 FLOAT32 = _ops.DTYPE_CODES[torch.float32]
@@ -66,7 +67,8 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def make_key(device: str, impl: str = "threefry2x32", batch: tuple[int, ...] = ()) -> Key:
-    return Key(torch.empty((*batch, 2), dtype=torch.uint32, device=device), impl)
+    _, dtype, _, words = IMPLS[impl]
+    return Key(torch.empty((*batch, words), dtype=dtype, device=device), impl)
 
 
 # ---- The watch ----
@@ -155,13 +157,16 @@ def test_the_watch_lets_pass(device: str) -> None:
 # ---- The samplers ----
 
 
+KEYS = None  # in a dtype's place: the result is keys of the same implementation
+
+
 @dataclass(frozen=True)
 class Case:
     """A draw: called with a key and empty tensors of the given shapes on the key's device."""
 
     draw: Callable[..., Any]
     shape: tuple[int, ...]
-    dtype: torch.dtype = torch.float32
+    dtype: torch.dtype | None = torch.float32
     tensors: tuple[tuple[int, ...], ...] = ()
     tensors_dtype: torch.dtype = torch.float32
     differentiable: bool = False
@@ -322,16 +327,16 @@ CASES: dict[str, list[Case]] = {
             torch.float64,
         ),
     ],
-    "split": [Case(lambda key: random.split(key, (2, 3)), (2, 3), torch.uint32)],
+    "split": [Case(lambda key: random.split(key, (2, 3)), (2, 3), KEYS)],
     "fold_in": [
-        Case(lambda key: random.fold_in(key, 7), (), torch.uint32),
-        Case(lambda key, i: random.fold_in(key, i), (), torch.uint32, ((),), INT64),
-        Case(lambda key, i: random.fold_in(key, i), (), torch.uint32, ((),), torch.uint64),
-        Case(lambda key: random.fold_in(key, torch.tensor(7)), (), torch.uint32, expected=COPY),
+        Case(lambda key: random.fold_in(key, 7), (), KEYS),
+        Case(lambda key, i: random.fold_in(key, i), (), KEYS, ((),), INT64),
+        Case(lambda key, i: random.fold_in(key, i), (), KEYS, ((),), torch.uint64),
+        Case(lambda key: random.fold_in(key, torch.tensor(7)), (), KEYS, expected=COPY),
     ],
-    "clone": [Case(random.clone, (), torch.uint32)],
-    "key_data": [Case(lambda key: Key(random.key_data(key), key.impl), (), torch.uint32)],
-    "wrap_key_data": [Case(key_of_words, (), torch.uint32)],
+    "clone": [Case(random.clone, (), KEYS)],
+    "key_data": [Case(lambda key: Key(random.key_data(key), key.impl), (), KEYS)],
+    "wrap_key_data": [Case(key_of_words, (), KEYS)],
     # Not in random: the key's own.
     "Key.rand": [Case(lambda key: key.rand(4, 5), (4, 5))],
     "Key.randn": [Case(lambda key: key.randn(4, 5, dtype=torch.float64), (4, 5), torch.float64)],
@@ -340,10 +345,10 @@ CASES: dict[str, list[Case]] = {
         Case(lambda key: key.randperm(10), (10,), INT64),
         Case(lambda key: key.randperm(10, dtype=torch.uint8), (10,), torch.uint8),
     ],
-    "Key.split": [Case(lambda key: key.split(3)[..., 1], (), torch.uint32)],
+    "Key.split": [Case(lambda key: key.split(3)[..., 1], (), KEYS)],
     "Key.__getitem__": [
-        Case(lambda key: key[..., None].reshape(*key.shape), (), torch.uint32),
-        Case(lambda key, i: key.split(7)[..., i], (3,), torch.uint32, ((3,),), INT64),
+        Case(lambda key: key[..., None].reshape(*key.shape), (), KEYS),
+        Case(lambda key, i: key.split(7)[..., i], (3,), KEYS, ((3,),), INT64),
     ],
     "Key.__eq__": [Case(lambda key: key.split(3) == key.split(3), (3,), torch.bool)],
 }
@@ -388,7 +393,10 @@ def tensors_of(case: Case, device: str, requires_grad: bool = False) -> list[Ten
 def check_result(result: Any, key: Key, case: Case) -> None:
     assert result.device == key.device
     assert tuple(result.shape) == (*key.shape, *case.shape)
-    assert (result.data if isinstance(result, Key) else result).dtype == case.dtype
+    if case.dtype is KEYS:
+        assert isinstance(result, Key) and result.impl == key.impl and result.data.dtype == key.data.dtype
+    else:
+        assert result.dtype == case.dtype
 
 
 @pytest.mark.parametrize("batch", [(), (2,)])

@@ -15,7 +15,10 @@ from torch.utils.data import DataLoader, Dataset
 
 from torch_threefry import Key, random
 
+PAIRS = pytest.mark.parametrize("impl", ["threefry2x32", "threefry2x32_original"])
 
+
+@PAIRS
 def test_seeds_are_64_bits_in_twos_complement(impl: str) -> None:
     words = {
         0: [0, 0],
@@ -28,11 +31,27 @@ def test_seeds_are_64_bits_in_twos_complement(impl: str) -> None:
         assert random.key_data(random.key(seed, impl=impl)).tolist() == expected
 
 
+def test_seeds_of_256_bits() -> None:
+    for seed, expected in {
+        0: [0, 0, 0, 0],
+        42: [42, 0, 0, 0],
+        2**64 + 5: [5, 1, 0, 0],
+        2**256 - 1: [2**64 - 1] * 4,
+        2**200 + 2**130: [0, 0, 4, 256],
+    }.items():
+        words = random.key_data(random.key(seed, impl="threefry4x64")).tolist()
+        assert words == [*expected, 0, 0, 0, 0, 2**63, 0]
+    for seed in (-1, 2**256):
+        with pytest.raises(OverflowError, match=r"seed must fit into 256 bits.*0 <= seed < 2\^256, got"):
+            random.key(seed, impl="threefry4x64")
+
+
 def test_a_tensor_of_seeds_makes_a_batch(impl: str) -> None:
     seeds = torch.tensor([[0, 1, -1], [2**40, -(2**63), 2**63 - 1]])
     keys = random.key(seeds, impl=impl)
     assert keys.shape == (2, 3)
-    assert all(keys[i, j].equal(random.key(int(seeds[i, j]), impl=impl)) for i in range(2) for j in range(3))
+    same = [[seed % 2**64 for seed in row] for row in seeds.tolist()]  # as 64 bits
+    assert all(keys[i, j].equal(random.key(same[i][j], impl=impl)) for i in range(2) for j in range(3))
     assert random.key(torch.tensor(2**64 - 1, dtype=torch.uint64)).equal(random.key(2**64 - 1))
 
 
@@ -117,6 +136,7 @@ def test_state_must_be_a_state() -> None:
         {**good, "words": [2**32, 0]},
         {**good, "words": [1]},
         {**good, "shape": [2]},
+        {**good, "impl": "threefry4x64"},
     ):
         with pytest.raises(ValueError, match="state"):
             Key.from_state(state)

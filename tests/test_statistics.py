@@ -20,7 +20,7 @@ from torch_threefry import Key, random
 
 LEAST = 1e-4
 MANY = 2**18
-IMPLS = ("threefry2x32", "threefry2x32_original")
+IMPLS = ("threefry2x32", "threefry2x32_original", "threefry4x64")
 UINTS = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
 INTS = (torch.int8, torch.int16, torch.int32, torch.int64)
 HALVES = (torch.float16, torch.bfloat16)

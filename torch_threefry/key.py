@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import torch
 from torch import Tensor
@@ -14,8 +14,22 @@ from . import _check, _ops
 
 DEFAULT_IMPL = "threefry2x32"
 
-# The numbers that the operators know the implementations by.
-IMPL_NUMBERS = {"threefry2x32": 0, "threefry2x32_original": 1}
+
+class Impl(NamedTuple):
+    """How an implementation's keys look."""
+
+    number: int  # that the operators know it by
+    dtype: torch.dtype
+    signed: torch.dtype  # of the same width: what torch can index, pickle and calculate with
+    words: int
+
+
+IMPLS = {
+    "threefry2x32": Impl(0, torch.uint32, torch.int32, 2),
+    "threefry2x32_original": Impl(1, torch.uint32, torch.int32, 2),
+    "threefry4x64": Impl(2, torch.uint64, torch.int64, 10),
+}
+IMPL_NUMBERS = {name: impl.number for name, impl in IMPLS.items()}
 
 # What `key[...]` takes: indices of the batch.
 Index = Any
@@ -31,8 +45,8 @@ class Key:
     A batch of keys indexes, iterates and unpacks over its batch; a draw from it has one row a key.
 
     Attributes:
-        data: uint32 tensor ``(*batch, 2)``.
-        impl: ``"threefry2x32"`` (JAX's partitionable streams) or ``"threefry2x32_original"``.
+        data: uint32 tensor ``(*batch, 2)``; of threefry4x64, uint64 ``(*batch, 10)``.
+        impl: ``"threefry2x32"`` (JAX's partitionable streams), ``"threefry2x32_original"`` or ``"threefry4x64"``.
     """
 
     __slots__ = ("__weakref__", "data", "impl")
@@ -43,10 +57,16 @@ class Key:
     def __init__(self, data: Tensor, impl: str = DEFAULT_IMPL) -> None:
         """Wrap key data as it is; see :func:`torch_threefry.random.wrap_key_data`."""
         check_impl(impl)
-        if not isinstance(data, Tensor) or data.dtype != torch.uint32:
-            raise TypeError(f"key data must be a uint32 tensor, got {_check.describe(data)}")
-        if data.dim() == 0 or data.shape[-1] != 2:
-            raise ValueError(f"key data must have a last dimension of 2 words, got shape {tuple(data.shape)}")
+        _, dtype, _, words = IMPLS[impl]
+        if not isinstance(data, Tensor) or data.dtype != dtype:
+            name = str(dtype).removeprefix("torch.")
+            raise TypeError(f"key data of {impl} must be a {name} tensor, got {_check.describe(data)}")
+        if data.dim() == 0 or data.shape[-1] != words:
+            raise ValueError(
+                f"key data of {impl} must have a last dimension of {words} words, got shape {tuple(data.shape)}"
+            )
+        if impl == "threefry4x64":
+            _check_paths(data)
         self.data = data
         self.impl = impl
 
@@ -113,12 +133,13 @@ class Key:
         if any(i is Ellipsis for i in indices):
             indices = (*indices, slice(None))  # the words' dimension comes last
         if any(isinstance(i, Tensor) for i in indices):  # CUDA gathers no unsigned numbers
-            return _wrap(self.data.view(torch.int32)[indices].view(torch.uint32), self.impl)
+            _, dtype, signed, _ = IMPLS[self.impl]
+            return _wrap(self.data.view(signed)[indices].view(dtype), self.impl)
         return _wrap(self.data[indices], self.impl)
 
     def reshape(self, *shape: Any) -> Key:
         """The same keys in a batch of another shape."""
-        return _wrap(self.data.reshape(*_varargs(shape), 2), self.impl)
+        return _wrap(self.data.reshape(*_varargs(shape), IMPLS[self.impl].words), self.impl)
 
     # ---- Where a key is ----
 
@@ -150,18 +171,21 @@ class Key:
         """The key of a state that :meth:`get_state` made."""
         if not isinstance(state, dict) or set(state) != {"impl", "shape", "words"}:
             raise ValueError("state must be a dict with impl, shape and words, as get_state makes it")
+        check_impl(state["impl"])
+        _, dtype, _, count = IMPLS[state["impl"]]
+        bits = 8 * dtype.itemsize
         shape = _check.sizes("state's shape", state["shape"])
         words = [_check.integer("state's word", w) for w in state["words"]]
-        if len(words) != 2 * math.prod(shape) or not all(0 <= w < 2**32 for w in words):
-            raise ValueError(f"state must hold two words of 32 bits for each key of shape {tuple(shape)}")
+        if len(words) != count * math.prod(shape) or not all(0 <= w < 2**bits for w in words):
+            raise ValueError(f"state must hold {count} words of {bits} bits for each key of shape {tuple(shape)}")
         return _rebuild_few(state["impl"], tuple(shape), words, "cpu" if device is None else str(device))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Few keys go as numbers: as a tensor, one key of a batch would take the memory of them all along.
         if self.data.numel() <= _FEW_WORDS:
             return _rebuild_few, (self.impl, tuple(self.shape), self.data.reshape(-1).tolist(), str(self.device))
-        # uint32 tensors cannot be pickled on their own; int32 ones can.
-        return _rebuild, (self.impl, self.data.view(torch.int32))
+        # Unsigned tensors cannot be pickled on their own; signed ones can.
+        return _rebuild, (self.impl, self.data.view(IMPLS[self.impl].signed))
 
     def __copy__(self) -> Key:
         return _wrap(self.data, self.impl)
@@ -250,11 +274,22 @@ _FEW_WORDS = 256
 
 
 def _rebuild(impl: str, data: Tensor) -> Key:
-    return Key(data.view(torch.uint32), impl)
+    return Key(data.view(IMPLS[impl].dtype), impl)
 
 
 def _rebuild_few(impl: str, shape: tuple[int, ...], words: list[int], device: str) -> Key:
-    return Key(torch.tensor(words, dtype=torch.int64, device=device).to(torch.uint32).reshape((*shape, 2)), impl)
+    return key_of_words(words, shape, impl, device)
+
+
+def key_of_words(words: Sequence[int], shape: Sequence[int], impl: str, device: torch.device | str) -> Key:
+    """Keys in a batch of a shape, of Python's numbers."""
+    numbers = torch.tensor([as_int64(w) for w in words], dtype=torch.int64, device=device)
+    return Key(unsigned(numbers, IMPLS[impl].dtype).reshape((*shape, IMPLS[impl].words)), impl)
+
+
+def unsigned(words: Tensor, dtype: torch.dtype) -> Tensor:
+    """The low bits of int64 numbers as unsigned ones. (torch converts to uint64 on few devices.)"""
+    return words.view(dtype) if dtype == torch.uint64 else words.to(dtype)
 
 
 torch.serialization.add_safe_globals([_rebuild, _rebuild_few])
@@ -277,6 +312,34 @@ _pytree.register_pytree_node(
 def check_impl(impl: Any) -> None:
     """ValueError unless ``impl`` names an implementation."""
     _check.one_of("impl", impl, IMPL_NUMBERS)
+
+
+def _check_paths(data: Tensor) -> None:
+    """ValueError unless threefry4x64's data are states of it. What lies on a device is not looked into, and what has no
+    numbers yet cannot be."""
+    if type(data) is not Tensor or data.device.type != "cpu" or torch.compiler.is_compiling():
+        return
+    if torch._C._functorch.is_functorch_wrapped_tensor(data):
+        return
+    path_hi, path_lo, _, _, marker_hi, marker_lo = data.view(torch.int64)[..., 4:].unbind(-1)
+    is_one_bit = ((marker_hi & (marker_hi - 1)) | (marker_lo & (marker_lo - 1))) == 0
+    in_one_word = (marker_hi == 0) != (marker_lo == 0)
+    # No bit of the path at the marker or after it.
+    after_hi = torch.where(marker_hi != 0, marker_hi | (marker_hi - 1), 0)
+    after_lo = torch.where(marker_hi != 0, -1, marker_lo | (marker_lo - 1))
+    ends = ((path_hi & after_hi) | (path_lo & after_lo)) == 0
+    if not bool((is_one_bit & in_one_word & ends & (marker_lo != 1)).all()):
+        raise ValueError(
+            "key data of threefry4x64 must be [key 4 | path 2 | counter 2 | next path bit 2], high words first, the last "
+            f"one of the bits 127 to 1, and the path 0 from there on; got {_some_words(data)}"
+        )
+
+
+def _some_words(data: Tensor) -> str:
+    """The words of a few keys, for an error message."""
+    rows = data.reshape(-1, data.shape[-1])
+    words = [[hex(word) for word in row] for row in rows[:2].tolist()]
+    return f"{words}" + (f" and {len(rows) - 2} more" if len(rows) > 2 else "")
 
 
 def check_words(key: Key, name: str, shape: Sequence[int], words: float) -> None:

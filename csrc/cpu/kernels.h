@@ -10,7 +10,7 @@ namespace torch_threefry {
 // Runs task(context, i) for every i in [0, tasks), in any order, perhaps at the same time.
 using ParallelTasks = void (*)(int64_t tasks, void (*task)(void* context, int64_t i), void* context);
 
-// draw, fold_in and cipher do the positions [begin, end) of their work. draw_positions says how many
+// draw, fold_in, split and cipher do the positions [begin, end) of their work. draw_positions says how many
 // positions a draw has: its elements, or pairs of them.
 struct CpuKernels {
   const char* name;
@@ -22,6 +22,7 @@ struct CpuKernels {
   void (*rows)(const Rows&, int64_t begin_row, int64_t end_row);
   void (*gamma_slopes)(const GammaSlopes&, int64_t begin, int64_t end);
   void (*fold_in)(const FoldIn&, int64_t begin, int64_t end);
+  void (*split)(const Split&, int64_t begin, int64_t end);
   void (*cipher)(const Cipher&, int64_t begin, int64_t end);
   // One key's row. scratch has as many numbers as permutation_scratch says.
   int64_t (*permutation_scratch)(int64_t n);

@@ -37,7 +37,7 @@ void fill_words(const Source& source, int count, uint64_t n, const Input& input,
 template <class Stream, class Source>
 TTF_NOINLINE void fill_gammas(const Source& source, int count, uint64_t n, int bits, const void* concentrations,
                               InputBuffer& out) {
-  KeyBlock keys;
+  KeyBlock<typename Stream::Key> keys;
   element_keys<Stream>(source, count, n, keys);
   if (bits == 64) {
     draw_gammas<Stream>(keys, count, static_cast<const double*>(concentrations), *out.as<GammaBlock<double>>());
@@ -77,7 +77,7 @@ void draw_counts(const Draw& draw, const Source& source, int64_t position, int c
     draw_poissons<Stream>(source, count, draw.total, first, counts);
   } else {
     elements<double>(draw.parameter[1], position, count, second);
-    draw_binomials(source, count, first, second, counts);
+    draw_binomials<Stream>(source, count, first, second, counts);
   }
   store_counts(draw.value, counts, count, draw.out, position);
 }
@@ -89,8 +89,9 @@ constexpr int64_t kShortRun = 64;
 
 // block(source, position, count) for blocks of elements that cover positions [begin, end): a Run where many elements
 // follow one another, else a Gather.
-template <class Block>
+template <class Stream, class Block>
 void for_each_block(const Draw& draw, int64_t begin, int64_t end, Block block) {
+  using Key = typename Stream::Key;
   const int64_t step = draw.window.step();
   for (int64_t position = begin; position < end;) {
     const int64_t wanted = smaller(end - position, kBlock);
@@ -98,12 +99,13 @@ void for_each_block(const Draw& draw, int64_t begin, int64_t end, Block block) {
     const int64_t run = step == 1 ? smaller(draw.window.row(within), wanted) : 1;
     int count = int(run);
     if (run == wanted || run >= kShortRun) {
-      block(Run{load_key(draw.keys, position / draw.count), uint64_t(draw.window.at(within))}, position, count);
+      const Key key = load_key<Key>(draw.keys, position / draw.count);
+      block(Run<Key>{key, uint64_t(draw.window.at(within))}, position, count);
     } else {
-      Gather source;
+      Gather<Key> source;
       for (count = 0; count < wanted;) {
         const int64_t number = (position + count) / draw.count, index = (position + count) % draw.count;
-        const Key2x32 key = load_key(draw.keys, number);
+        const Key key = load_key<Key>(draw.keys, number);
         const int64_t first = draw.window.at(index);
         const int64_t length = smaller(draw.window.row(index), wanted - count);
         for (int64_t i = 0; i < length; ++i, ++count) source.set(count, key, uint64_t(first + i * step));
@@ -117,13 +119,13 @@ void for_each_block(const Draw& draw, int64_t begin, int64_t end, Block block) {
 template <class Stream>
 void draw_elements(const Draw& draw, int64_t begin, int64_t end) {
   if (draws_counts(draw)) {
-    return for_each_block(draw, begin, end, [&](const auto& source, int64_t position, int count) {
+    return for_each_block<Stream>(draw, begin, end, [&](const auto& source, int64_t position, int count) {
       draw_counts<Stream>(draw, source, position, count);
     });
   }
   const Method how = method(draw);
   Buffers buffers;
-  for_each_block(draw, begin, end, [&](const auto& source, int64_t position, int count) {
+  for_each_block<Stream>(draw, begin, end, [&](const auto& source, int64_t position, int count) {
     draw_values<Stream>(draw, how, source, position, count, buffers);
   });
 }
@@ -144,11 +146,11 @@ void draw_pairs(const Draw& draw, int64_t begin, int64_t end) {
   for (int64_t position = begin; position < end;) {
     const int64_t block = position % pairs, number = position / pairs;
     const int count = int(smaller(smaller(pairs - block, end - position), kBlock));
-    const Run run = {load_key(draw.keys, number), uint64_t(block)};
+    const Run<Key2x32> run = {load_key<Key2x32>(draw.keys, number), uint64_t(block)};
     InputPointers first, second;
     for (int k = 0; k < how.input_count; ++k) {
       const int which = how.inputs[k].child;
-      const Run own = which < 0 ? run : child<Threefry2x32Original>(run, uint64_t(which), 2, count);
+      const Run<Key2x32> own = which < 0 ? run : child<Threefry2x32Original>(run, uint64_t(which), 2, count);
       word_pairs(own, count, draw.total, blocks[k]);
       first.at[k] = blocks[k].word0;
       second.at[k] = blocks[k].word1;
@@ -180,8 +182,7 @@ double draw_words(const Draw& draw) {
 
 void draw(const Draw& draw, int64_t begin, int64_t end) {
   if (in_pairs(draw)) return draw_pairs(draw, begin, end);
-  if (draw.impl == Impl::threefry2x32) return draw_elements<Threefry2x32>(draw, begin, end);
-  draw_elements<Threefry2x32Original>(draw, begin, end);
+  visit_stream(draw.impl, [&](auto stream) { draw_elements<decltype(stream)>(draw, begin, end); });
 }
 
 // ---- Multinomial counts ----
@@ -191,7 +192,7 @@ template <class Stream>
 void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end) {
   const Draw& rows = multinomial.rows;
   const int64_t categories = multinomial.categories, step = multinomial.shares.walk.step();
-  for_each_block(rows, begin, end, [&](const auto& source, int64_t position, int count) {
+  for_each_block<Stream>(rows, begin, end, [&](const auto& source, int64_t position, int count) {
     alignas(64) double left[kBlock], share[kBlock], counts[kBlock];
     const double* row[kBlock];
     elements<double>(rows.parameter[0], position, count, left);
@@ -202,7 +203,7 @@ void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end
     for (int64_t j = 0; j < categories; ++j) {
       for (int i = 0; i < count; ++i) share[i] = row[i][j * step];
       const auto own = child<Stream>(source, uint64_t(j), uint64_t(categories), count);
-      draw_binomials(own, count, left, share, counts);
+      draw_binomials<Stream>(own, count, left, share, counts);
       for (int i = 0; i < count; ++i) left[i] = numerics::floor(left[i]) - counts[i];
       store_counts(rows.value, counts, count, rows.out, position * categories + j, categories);
     }
@@ -210,8 +211,7 @@ void multinomial_rows(const Multinomial& multinomial, int64_t begin, int64_t end
 }
 
 void multinomial(const Multinomial& multinomial, int64_t begin, int64_t end) {
-  if (multinomial.rows.impl == Impl::threefry2x32) return multinomial_rows<Threefry2x32>(multinomial, begin, end);
-  multinomial_rows<Threefry2x32Original>(multinomial, begin, end);
+  visit_stream(multinomial.rows.impl, [&](auto stream) { multinomial_rows<decltype(stream)>(multinomial, begin, end); });
 }
 
 // ---- Rows and slopes ----
@@ -237,22 +237,38 @@ void gamma_slopes(const GammaSlopes& slopes, int64_t begin, int64_t end) {
 
 // ---- Keys and the bare cipher ----
 
-// A child by number is a 64-bit word of the partitionable stream, in either layout.
-void fold_in_keys(const FoldIn& fold, int64_t begin, int64_t end) {
-  Gather source = {};
-  alignas(64) uint64_t blocks[kBlock];
+template <class Key>
+void folded_keys(const FoldIn& fold, int64_t begin, int64_t end) {
+  Gather<Key> source = {};
+  KeyBlock<Key> folded;
   for (int64_t position = begin; position < end; position += kBlock) {
     const int count = int(smaller(end - position, kBlock));
     for (int i = 0; i < count; ++i) {
-      const Key2x32 key = load_key(fold.keys, position + i);
-      source.set(i, key, fold.number_of(position + i));
+      source.set(i, load_key<Key>(fold.keys, position + i), fold.number_of(position + i));
     }
-    words<Threefry2x32>(source, count, 0, blocks);
-    for (int i = 0; i < count; ++i) {
-      fold.out[2 * (position + i)] = hi32(blocks[i]);
-      fold.out[2 * (position + i) + 1] = lo32(blocks[i]);
+    fold_in(source, count, folded);
+    for (int i = 0; i < count; ++i) store_key(folded.at(i), fold.out, position + i);
+  }
+}
+
+void fold_in_keys(const FoldIn& fold, int64_t begin, int64_t end) {
+  visit_stream(fold.impl, [&](auto stream) { folded_keys<typename decltype(stream)::Key>(fold, begin, end); });
+}
+
+template <class Stream>
+void split_children(const Split& split, int64_t begin, int64_t end) {
+  using Key = typename Stream::Key;
+  for (int64_t position = begin; position < end;) {
+    const int64_t number = position / split.n, last = smaller(end, (number + 1) * split.n);
+    const Key key = load_key<Key>(split.keys, number);
+    for (; position < last; ++position) {
+      store_key(Stream::child(key, uint64_t(position - number * split.n), uint64_t(split.n)), split.out, position);
     }
   }
+}
+
+void split_keys(const Split& split, int64_t begin, int64_t end) {
+  visit_stream(split.impl, [&](auto stream) { split_children<decltype(stream)>(split, begin, end); });
 }
 
 template <class Word, int N>
@@ -287,7 +303,8 @@ TTF_HD int floor_log2(int64_t x) { return 63 - leading_zeros(uint64_t(x)); }
 
 struct Shuffle {
   const Permutation* permutation;
-  Key2x32 key;  // of this round's sort keys
+  const void* key;  // of this round's sort keys
+  void (*words)(const Shuffle&, int64_t first, int count, uint32_t* out);  // sort keys, from the key's stream
   bool first_round, last_round;
   int64_t n, chunk;
   int bucket_bits;
@@ -306,6 +323,12 @@ int64_t permutation_scratch(int64_t n) {
   return 2 * n + (n + tables) / 2 + 1;
 }
 
+template <class Stream>
+void sort_keys(const Shuffle& s, int64_t first, int count, uint32_t* out) {
+  using Key = typename Stream::Key;
+  words<Stream>(Run<Key>{*static_cast<const Key*>(s.key), uint64_t(first)}, count, uint64_t(s.n), out);
+}
+
 // Give a chunk's items new keys and count them by bucket.
 void new_keys(void* context, int64_t chunk) {
   Shuffle& s = *static_cast<Shuffle*>(context);
@@ -315,12 +338,7 @@ void new_keys(void* context, int64_t chunk) {
   const int64_t end = smaller(s.n, (chunk + 1) * s.chunk);
   for (int64_t i = chunk * s.chunk; i < end; i += kBlock) {
     const int count = int(smaller(end - i, kBlock));
-    const Run run = {s.key, uint64_t(i)};
-    if (s.permutation->impl == Impl::threefry2x32) {
-      words<Threefry2x32>(run, count, uint64_t(s.n), keys);
-    } else {
-      words<Threefry2x32Original>(run, count, uint64_t(s.n), keys);
-    }
+    s.words(s, i, count, keys);
     for (int j = 0; j < count; ++j) {
       const uint64_t item = join32(keys[j], s.first_round ? uint32_t(i + j) : uint32_t(s.items[i + j]));
       s.items[i + j] = item;
@@ -422,7 +440,9 @@ void identity(Integer* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = Integer(i);
 }
 
-void permute(const Permutation& permutation, int64_t key_number, uint64_t* scratch, ParallelTasks parallel) {
+template <class Stream>
+void permute_row(const Permutation& permutation, int64_t key_number, uint64_t* scratch, ParallelTasks parallel) {
+  using Key = typename Stream::Key;
   const int64_t n = permutation.n;
   Shuffle s;
   s.permutation = &permutation;
@@ -441,15 +461,21 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
   s.places = reinterpret_cast<uint32_t*>(scratch + 2 * n);
   s.counts = s.places + n;
   s.starts = s.counts + (kMaxChunks << kMaxBucketBits);
-  Key2x32 key = load_key(permutation.keys, key_number);
+  s.words = sort_keys<Stream>;
+  Key key = load_key<Key>(permutation.keys, key_number);
   for (int round = 0; round < permutation.rounds; ++round) {
-    const bool original = permutation.impl == Impl::threefry2x32_original;
-    s.key = original ? Threefry2x32Original::child(key, 1, 2) : Threefry2x32::child(key, 1, 2);
-    key = original ? Threefry2x32Original::child(key, 0, 2) : Threefry2x32::child(key, 0, 2);
+    const Key own = Stream::child(key, 1, 2);
+    key = Stream::child(key, 0, 2);
+    s.key = &own;
     s.first_round = round == 0;
     s.last_round = round + 1 == permutation.rounds;
     shuffle_once(s, parallel);
   }
+}
+
+void permute(const Permutation& permutation, int64_t key_number, uint64_t* scratch, ParallelTasks parallel) {
+  visit_stream(permutation.impl,
+               [&](auto stream) { permute_row<decltype(stream)>(permutation, key_number, scratch, parallel); });
 }
 
 }  // namespace
@@ -458,6 +484,6 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
 #define TTF_NAME(isa) TTF_NAME_OF(isa)
 extern const CpuKernels kernels;
 const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, multinomial, rows, gamma_slopes,
-                            fold_in_keys, cipher, permutation_scratch, permute};
+                            fold_in_keys, split_keys, cipher, permutation_scratch, permute};
 
 TTF_NAMESPACE_END

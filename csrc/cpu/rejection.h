@@ -23,11 +23,12 @@ struct GammaBlock {
 };
 
 // Lanes that are still trying.
-template <class T>
+template <class Stream, class T>
 struct GammaLanes {
   using Word = typename Format<T>::Word;
+  using Keys = KeyBlock<typename Stream::Key>;
 
-  KeyBlock key;
+  Keys key;
   alignas(64) T d[kLength], c[kLength];  // of GammaTrial
   alignas(64) T x[kLength], root[kLength];
   int slot[kBlock];
@@ -40,18 +41,16 @@ struct GammaLanes {
     slot[as] = slot[lane];
   }
 
-  template <class Stream>
-  void draw_normals(KeyBlock& keys, int n, Word* words) {
-    KeyBlock own;
+  void draw_normals(const Keys& keys, int n, Word* words) {
+    Keys own;
     children<Stream>(keys, n, 1, 2, own);
     only_words<Stream>(own, n, words);
   }
 
   // x and 1 + c x, from normals along each key's chain until that is positive.
-  template <class Stream>
-  void draw_roots(KeyBlock& keys) {
+  void draw_roots(Keys& keys) {
     alignas(64) Word words[kBlock];
-    draw_normals<Stream>(keys, count, words);
+    draw_normals(keys, count, words);
     for (int i = 0; i < count; ++i) {
       x[i] = Normal<T>::value(words[i]);
       root[i] = GammaTrial<T>::root(c[i], x[i]);
@@ -64,7 +63,7 @@ struct GammaLanes {
     }
     while (left > 0) {
       children<Stream>(keys, left, 0, 2, keys);
-      draw_normals<Stream>(keys, left, words);
+      draw_normals(keys, left, words);
       int still_left = 0;
       for (int i = 0; i < left; ++i) {
         const int at = lane[i];
@@ -79,13 +78,12 @@ struct GammaLanes {
   }
 
   // One trial a lane; the accepted leave.
-  template <class Stream>
   void try_once(T* body) {
-    KeyBlock own;
+    Keys own;
     alignas(64) Word words[kBlock];
     alignas(64) T accepted[kBlock];  // 1 or 0, as wide as the rest of the loop
     children<Stream>(key, count, 1, 3, own);
-    draw_roots<Stream>(own);
+    draw_roots(own);
     children<Stream>(key, count, 2, 3, own);
     only_words<Stream>(own, count, words);
     for (int i = 0; i < count; ++i) {
@@ -106,9 +104,9 @@ struct GammaLanes {
 
 // The boosts of concentrations below 1, from the keys' second children.
 template <class Stream, class T>
-void gamma_log_boosts(const KeyBlock& keys, int count, const T* concentration, T* log_boost) {
+void gamma_log_boosts(const KeyBlock<typename Stream::Key>& keys, int count, const T* concentration, T* log_boost) {
   using Word = typename Format<T>::Word;
-  KeyBlock boosted;
+  KeyBlock<typename Stream::Key> boosted;
   alignas(64) Word words[kBlock];
   alignas(64) T alpha[kLength], log_u[kLength];
   int slot[kLength], n = 0;
@@ -128,8 +126,9 @@ void gamma_log_boosts(const KeyBlock& keys, int count, const T* concentration, T
 
 // keys: one an element.
 template <class Stream, class T>
-TTF_NOINLINE void draw_gammas(const KeyBlock& keys, int count, const T* concentration, GammaBlock<T>& out) {
-  GammaLanes<T> lanes;
+TTF_NOINLINE void draw_gammas(const KeyBlock<typename Stream::Key>& keys, int count, const T* concentration,
+                              GammaBlock<T>& out) {
+  GammaLanes<Stream, T> lanes;
   children<Stream>(keys, count, 0, 2, lanes.key);
   for (int i = 0; i < count; ++i) {
     const GammaTrial<T> trial = GammaTrial<T>::prepare(GammaTrial<T>::in_domain(concentration[i]));
@@ -138,21 +137,11 @@ TTF_NOINLINE void draw_gammas(const KeyBlock& keys, int count, const T* concentr
     lanes.slot[i] = i;
   }
   lanes.count = count;
-  while (lanes.count > 0) lanes.template try_once<Stream>(out.body);
+  while (lanes.count > 0) lanes.try_once(out.body);
   gamma_log_boosts<Stream>(keys, count, concentration, out.log_boost);
 }
 
 // ---- Counts ----
-
-// The keys of the elements' own streams, the same in both layouts: child i of the root.
-inline void own_keys(const Run& run, int count, KeyBlock& out) {
-  element_keys<Threefry2x32>(Run{encrypt(run.key, kOwnStreams, kOwnStreams), run.first, run.step}, count, 0, out);
-}
-inline void own_keys(const Gather& gather, int count, KeyBlock& out) {
-  Gather roots = gather;
-  encrypt_each(gather.keys, count, kOwnStreams, kOwnStreams, roots.keys);
-  element_keys<Threefry2x32>(roots, count, 0, out);
-}
 
 inline bool all_same(const double* x, int n) {
   double others = 0;
@@ -161,10 +150,10 @@ inline bool all_same(const double* x, int n) {
 }
 
 // Lanes of transformed rejection: each element's candidates come from a stream of its own, two 64-bit words a trial.
-template <class Method>
+template <class Key, class Method>
 class CountLanes {
  public:
-  void add(const KeyBlock& keys, int element, double first, double second) {
+  void add(const KeyBlock<Key>& keys, int element, double first, double second) {
     key_.take(count_, keys, element);
     same_ = count_ == 0 || (same_ && first == parameter_[0][0] && second == parameter_[1][0]);
     parameter_[0][count_] = first;
@@ -173,8 +162,8 @@ class CountLanes {
   }
 
   // A whole block with the same parameters.
-  template <class Source>
-  void add_all(const Source& source, int count, double first, double second) {
+  template <template <class> class Source>
+  void add_all(const Source<Key>& source, int count, double first, double second) {
     own_keys(source, count, key_);
     parameter_[0][0] = first;
     parameter_[1][0] = second;
@@ -188,7 +177,7 @@ class CountLanes {
   }
 
  private:
-  KeyBlock key_;
+  KeyBlock<Key> key_;
   alignas(64) double parameter_[2][kLength];
   alignas(64) double field_[Method::kFields][kLength];  // of Method
   alignas(64) double u_[kLength], v_[kLength], candidate_[kLength], verdict_[kLength];
@@ -216,16 +205,13 @@ class CountLanes {
     for (int k = 0; k < Method::kFields; ++k) field_[k][as] = field_[k][lane];
   }
 
-  // Uniforms on [from, from + 1).
-  void uniforms(uint32_t word, double from, double* out) {
-    KeyBlock blocks;
-    encrypt_each(key_, count_, 0, word, blocks);
-    for (int i = 0; i < count_; ++i) out[i] = unit(join32(blocks.word0[i], blocks.word1[i])) + from;
-  }
-
   void try_once(uint32_t trial, double* out) {
-    uniforms(2 * trial, -0.5, u_);
-    uniforms(2 * trial + 1, 0, v_);
+    alignas(64) uint64_t first[kBlock], second[kBlock];
+    own_words(key_, count_, trial, first, second);
+    for (int i = 0; i < count_; ++i) {
+      u_[i] = unit(first[i]) - 0.5;
+      v_[i] = unit(second[i]);
+    }
     for (int i = 0; i < count_; ++i) {
       const Trial result = Method::read(field_[0] + i, kLength).propose(u_[i], v_[i]);
       candidate_[i] = result.count;
@@ -278,19 +264,17 @@ class CountLanes {
 // The chain of a run's one key.
 template <class Stream>
 struct OneChain {
-  Listed words;  // the lanes' indices, under the step's key
-  Key2x32 chain;
+  using Key = typename Stream::Key;
+  Listed<Key> listed;  // the lanes' indices, under the step's key
+  Key chain;
 
-  explicit OneChain(const Run& run) : chain(run.key) {}
-  void add(const Run& run, int element, int lane) {
-    words.set(lane, run.first + uint64_t(run.step) * uint64_t(element));
+  explicit OneChain(const Run<Key>& run) : chain(run.key) {}
+  void add(const Run<Key>& run, int element, int lane) {
+    listed.index.set(lane, run.first + uint64_t(run.step) * uint64_t(element));
   }
-  void keep(int lane, int as) {
-    words.hi[as] = words.hi[lane];
-    words.lo[as] = words.lo[lane];
-  }
+  void keep(int lane, int as) { listed.index.set(as, listed.index[lane]); }
   void next_step(int) {
-    words.key = Stream::child(chain, 1, 2);
+    listed.key = Stream::child(chain, 1, 2);
     chain = Stream::child(chain, 0, 2);
   }
 };
@@ -298,31 +282,31 @@ struct OneChain {
 // A chain for each lane.
 template <class Stream>
 struct ManyChains {
-  Gather words;
-  KeyBlock chain;
+  using Key = typename Stream::Key;
+  Gather<Key> listed;
+  KeyBlock<Key> chain;
 
-  explicit ManyChains(const Gather&) {}
-  void add(const Gather& gather, int element, int lane) {
-    words.set(lane, {}, join32(gather.hi[element], gather.lo[element]));
+  explicit ManyChains(const Gather<Key>&) {}
+  void add(const Gather<Key>& gather, int element, int lane) {
+    listed.index.set(lane, gather.index[element]);
     chain.take(lane, gather.keys, element);
   }
   void keep(int lane, int as) {
-    words.hi[as] = words.hi[lane];
-    words.lo[as] = words.lo[lane];
+    listed.index.set(as, listed.index[lane]);
     chain.take(as, chain, lane);
   }
   void next_step(int count) {
-    children<Stream>(chain, count, 1, 2, words.keys);
+    children<Stream>(chain, count, 1, 2, listed.keys);
     children<Stream>(chain, count, 0, 2, chain);
   }
 };
 
 template <class Stream>
-OneChain<Stream> chain_of(const Run& run) {
+OneChain<Stream> chain_of(const Run<typename Stream::Key>& run) {
   return OneChain<Stream>(run);
 }
 template <class Stream>
-ManyChains<Stream> chain_of(const Gather& gather) {
+ManyChains<Stream> chain_of(const Gather<typename Stream::Key>& gather) {
   return ManyChains<Stream>(gather);
 }
 
@@ -339,12 +323,12 @@ class KnuthLanes {
   }
 
   void run(uint64_t n, double* out) {
-    alignas(64) uint32_t words[kBlock];
+    alignas(64) uint32_t word[kBlock];
     for (int step = 0; count_ > 0; ++step) {
       chain_.next_step(count_);
-      block_words<Stream>(chain_.words, count_, n, words);
+      words<Stream>(chain_.listed, count_, n, word);
       for (int i = 0; i < count_; ++i) {
-        log_product_[i] += log_of_part(unit(words[i]));
+        log_product_[i] += log_of_part(unit(word[i]));
       }
       int left = 0;
       for (int i = 0; i < count_; ++i) {
@@ -376,13 +360,13 @@ class KnuthLanes {
 template <class Stream, class Source>
 TTF_NOINLINE void draw_poissons(const Source& source, int count, uint64_t n, const double* rate, double* out) {
   KnuthLanes<Stream, Source> knuth(source);
-  CountLanes<PoissonTrial> rejection;
+  CountLanes<typename Stream::Key, PoissonTrial> rejection;
   const CountMethod method = poisson_method(rate[0]);
   if (method == CountMethod::large && all_same(rate, count)) {
     rejection.add_all(source, count, rate[0], 0);
     return rejection.run(out);
   }
-  KeyBlock keys;
+  KeyBlock<typename Stream::Key> keys;
   bool have_keys = false;
   for (int i = 0; i < count; ++i) {
     switch (poisson_method(rate[i])) {
@@ -404,9 +388,12 @@ TTF_NOINLINE void draw_poissons(const Source& source, int count, uint64_t n, con
 // ---- Binomial ----
 
 // Lanes of inversion, in groups of a few vectors, until each of a group is over.
+template <class Own>
 class SearchLanes {
  public:
-  void add(const KeyBlock& keys, int element, double n, double p) {
+  using Keys = KeyBlock<typename Own::Key>;
+
+  void add(const Keys& keys, int element, double n, double p) {
     key_.take(count_, keys, element);
     n_[count_] = n;
     p_[count_] = p;
@@ -415,10 +402,10 @@ class SearchLanes {
 
   void run(double* out) {
     if (count_ == 0) return;
-    KeyBlock blocks;
-    encrypt_each(key_, count_, 0, 0, blocks);
+    alignas(64) uint64_t first[kBlock];
+    only_words<Own>(key_, count_, first);
     prepare();
-    for (int i = 0; i < count_; ++i) u_[i] = unit(join32(blocks.word0[i], blocks.word1[i]));
+    for (int i = 0; i < count_; ++i) u_[i] = unit(first[i]);
     for (int base = 0; base < count_; base += kGroup) {
       Group group;
       for (int i = 0; i < kGroup; ++i) group.set(i, {n_[base + i], odds_[base + i], u_[base + i], term_[base + i], 0});
@@ -472,7 +459,7 @@ class SearchLanes {
     }
   };
 
-  KeyBlock key_;
+  Keys key_;
   alignas(64) double n_[kLength], p_[kLength], u_[kLength], odds_[kLength], term_[kLength];
   int slot_[kLength];
   int count_ = 0;
@@ -483,16 +470,17 @@ inline void count_other_side(int count, const double* n, const double* p, double
   for (int i = 0; i < count; ++i) out[i] = p[i] > 0.5 ? numerics::floor(n[i]) - out[i] : out[i];
 }
 
-template <class Source>
+template <class Stream, class Source>
 TTF_NOINLINE void draw_binomials(const Source& source, int count, const double* n, const double* p, double* out) {
-  SearchLanes search;
-  CountLanes<BinomialTrial> rejection;
+  using Key = typename Stream::Key;
+  SearchLanes<typename Stream::Own> search;
+  CountLanes<Key, BinomialTrial> rejection;
   if (all_same(n, count) && all_same(p, count) && binomial_method(numerics::floor(n[0]), p[0]) == CountMethod::large) {
     rejection.add_all(source, count, numerics::floor(n[0]), p[0] > 0.5 ? 1 - p[0] : p[0]);
     rejection.run(out);
     return count_other_side(count, n, p, out);
   }
-  KeyBlock keys;
+  KeyBlock<Key> keys;
   own_keys(source, count, keys);
   for (int i = 0; i < count; ++i) {
     const double whole = numerics::floor(n[i]), smaller = p[i] > 0.5 ? 1 - p[i] : p[i];

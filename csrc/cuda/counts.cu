@@ -23,7 +23,7 @@ TTF_KERNEL draw_poissons(TTF_ARGUMENT Draw draw, int64_t elements) {
   for (int64_t position = thread_number(); position < elements;) {
     if (made) {
       const double rate = load_count_parameter(draw.parameter[0], position);
-      trials.begin(element_at(draw, position), draw.total, rate, shared, same);
+      trials.begin(element_at<typename Stream::Key>(draw, position), draw.total, rate, shared, same);
     }
     made = trials.try_once();
     if (!made) continue;
@@ -32,17 +32,18 @@ TTF_KERNEL draw_poissons(TTF_ARGUMENT Draw draw, int64_t elements) {
   }
 }
 
+template <class Stream>
 TTF_KERNEL draw_binomials(TTF_ARGUMENT Draw draw, int64_t elements) {
   const bool same = !draw.parameter[0].differs_between_elements() && !draw.parameter[1].differs_between_elements();
   const BinomialTrial shared =
       prepare_binomial(load_count_parameter(draw.parameter[0], 0), load_count_parameter(draw.parameter[1], 0));
-  BinomialTrials trials;
+  BinomialTrials<Stream> trials;
   bool made = true;
   for (int64_t position = thread_number(); position < elements;) {
     if (made) {
       const double n = load_count_parameter(draw.parameter[0], position);
       const double p = load_count_parameter(draw.parameter[1], position);
-      trials.begin(element_at(draw, position), n, p, shared, same);
+      trials.begin(element_at<typename Stream::Key>(draw, position), n, p, shared, same);
     }
     made = trials.try_once();
     if (!made) continue;
@@ -58,19 +59,19 @@ TTF_KERNEL draw_multinomials(TTF_ARGUMENT Multinomial multinomial, int64_t rows)
   const Draw& draw = multinomial.rows;
   const int64_t categories = multinomial.categories, step = multinomial.shares.walk.step();
   const double* shares = nullptr;  // of the row
-  Element row = {};
+  Element<typename Stream::Key> row = {};
   double left = 0;
   int64_t category = 0;
-  BinomialTrials trials;
+  BinomialTrials<Stream> trials;
   bool made = true;
   for (int64_t position = thread_number(); position < rows;) {
     if (made) {
       if (category == 0) {
-        row = element_at(draw, position);
+        row = element_at<typename Stream::Key>(draw, position);
         left = load_count_parameter(draw.parameter[0], position);
         shares = static_cast<const double*>(multinomial.shares.data) + multinomial.shares.walk.at(position * categories);
       }
-      const Element own = {Stream::child(row.key, uint64_t(category), uint64_t(categories)), row.index};
+      const Element<typename Stream::Key> own = {Stream::child(row.key, uint64_t(category), uint64_t(categories)), row.index};
       trials.begin(own, left, shares[category * step], BinomialTrial(), false);
     }
     made = trials.try_once();
@@ -89,17 +90,17 @@ namespace torch_threefry {
 
 Error draw_counts(const Draw& draw, void* stream) {
   const int64_t elements = draw.key_count * draw.count;
-  if (draw.distribution == Distribution::binomial) return launch_items(draw_binomials, elements, stream, draw, elements);
-  if (draw.impl == Impl::threefry2x32) return launch_items(draw_poissons<Threefry2x32>, elements, stream, draw, elements);
-  return launch_items(draw_poissons<Threefry2x32Original>, elements, stream, draw, elements);
+  return visit_stream(draw.impl, [&](auto of) {
+    const bool binomial = draw.distribution == Distribution::binomial;
+    return launch_items(binomial ? draw_binomials<decltype(of)> : draw_poissons<decltype(of)>, elements, stream, draw, elements);
+  });
 }
 
 Error draw_multinomial(const Multinomial& multinomial, void* stream) {
   const int64_t rows = multinomial.rows.key_count * multinomial.rows.count;
-  if (multinomial.rows.impl == Impl::threefry2x32) {
-    return launch_items(draw_multinomials<Threefry2x32>, rows, stream, multinomial, rows);
-  }
-  return launch_items(draw_multinomials<Threefry2x32Original>, rows, stream, multinomial, rows);
+  return visit_stream(multinomial.rows.impl, [&](auto of) {
+    return launch_items(draw_multinomials<decltype(of)>, rows, stream, multinomial, rows);
+  });
 }
 
 }  // namespace torch_threefry

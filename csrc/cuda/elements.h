@@ -10,14 +10,16 @@ TTF_NAMESPACE_BEGIN
 
 // ---- One by one ----
 
+template <class Key>
 struct Element {
-  Key2x32 key;
+  Key key;
   uint64_t index;
 };
 
-TTF_DEVICE Element element_at(const Draw& draw, int64_t position) {
+template <class Key>
+TTF_DEVICE Element<Key> element_at(const Draw& draw, int64_t position) {
   const Division by = draw.key_count == 1 ? Division{0, position} : divide(position, draw.count);
-  return {load_key(draw.keys, by.quotient), uint64_t(draw.window.at(by.remainder))};
+  return {load_key<Key>(draw.keys, by.quotient), uint64_t(draw.window.at(by.remainder))};
 }
 
 // ---- In runs ----

@@ -17,7 +17,7 @@ class GammaInputs {
 
   TTF_DEVICE void begin_at(int64_t position) {
     position_ = position;
-    element_ = element_at(draw_, position);
+    element_ = element_at<typename Stream::Key>(draw_, position);
     keys_.set(element_.key);
     number_ = 0;
     begin();
@@ -44,7 +44,7 @@ class GammaInputs {
  private:
   const Draw& draw_;
   int64_t position_;
-  Element element_;
+  Element<typename Stream::Key> element_;
   InputKeys<Stream, D> keys_;
   GammaTrials<Stream, T> trials_;
   int number_;  // of the gamma draw under way
@@ -57,8 +57,8 @@ class GammaInputs {
     const T concentration = with_parameters<D>(draw_, Position{position_}, [number](auto... parameters) {
       return D::concentration(number, parameters...);
     });
-    trials_.begin(Stream::child(number == 0 ? keys_.key[kFirst] : keys_.key[kCount - 1], element_.index, draw_.total),
-                  concentration);
+    const typename Stream::Key& key = number == 0 ? keys_.key[kFirst] : keys_.key[kCount - 1];
+    trials_.begin(Stream::element_key(key, element_.index, draw_.total), concentration);
   }
 
   template <int k>
@@ -103,10 +103,9 @@ struct LaunchGammas {
   template <class D, class As>
   Error launch_gammas() const {
     const int64_t elements = draw.key_count * draw.count;
-    if (draw.impl == Impl::threefry2x32) {
-      return launch_items(draw_gammas<Threefry2x32, D, As>, elements, stream, draw, elements);
-    }
-    return launch_items(draw_gammas<Threefry2x32Original, D, As>, elements, stream, draw, elements);
+    return visit_stream(draw.impl, [&](auto of) {
+      return launch_items(draw_gammas<decltype(of), D, As>, elements, stream, draw, elements);
+    });
   }
 };
 

@@ -8,7 +8,7 @@
 
 namespace torch_threefry {
 
-constexpr char kKernelsName[] = "torch_threefry.CudaKernels.1";  // of the capsule with the table: new with every change of it
+constexpr char kKernelsName[] = "torch_threefry.CudaKernels.2";  // of the capsule with the table: new with every change of it
 
 // Each function puts its work on a stream of the current device and returns at once. There is something to do: no count
 // is 0.
@@ -19,6 +19,7 @@ struct CudaKernels {
   Error (*rows)(const Rows&, int64_t count, void* stream);
   Error (*gamma_slopes)(const GammaSlopes&, int64_t count, void* stream);
   Error (*fold_in)(const FoldIn&, int64_t count, void* stream);
+  Error (*split)(const Split&, int64_t count, void* stream);
   Error (*cipher)(const Cipher&, int64_t rows, void* stream);
   Error (*permutation)(const Permutation&, int64_t keys, void* workspace, void* stream);
   // How many bytes of workspace a permutation needs.
@@ -35,6 +36,7 @@ Error draw_multinomial(const Multinomial&, void* stream);
 Error run_rows(const Rows&, int64_t count, void* stream);
 Error run_gamma_slopes(const GammaSlopes&, int64_t count, void* stream);
 Error run_fold_in(const FoldIn&, int64_t count, void* stream);
+Error run_split(const Split&, int64_t count, void* stream);
 Error run_cipher(const Cipher&, int64_t rows, void* stream);
 Error run_permutation(const Permutation&, int64_t keys, void* workspace, void* stream);
 Error find_permutation_workspace(const Permutation&, int64_t keys, int64_t* bytes);

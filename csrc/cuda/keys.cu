@@ -1,14 +1,21 @@
-// Keys folded with numbers, and the bare cipher.
+// Keys folded with numbers, keys' children where they are no draw's words, and the bare cipher.
 #include "kernels.h"
 
 TTF_NAMESPACE_BEGIN
 
+template <class Stream>
 TTF_KERNEL fold_in_keys(TTF_ARGUMENT FoldIn fold, int64_t count) {
   for (int64_t i = thread_number(); i < count; i += thread_count()) {
-    // A child by number is that of the partitionable layout, in either.
-    const Key2x32 child = Threefry2x32::child(load_key(fold.keys, i), fold.number_of(i), 0);
-    fold.out[2 * i] = child.word[0];
-    fold.out[2 * i + 1] = child.word[1];
+    store_key(Stream::fold_in(load_key<typename Stream::Key>(fold.keys, i), fold.number_of(i)), fold.out, i);
+  }
+}
+
+template <class Stream>
+TTF_KERNEL split_keys(TTF_ARGUMENT Split split, int64_t count) {
+  for (int64_t i = thread_number(); i < count; i += thread_count()) {
+    const Division by = divide(i, split.n);
+    const auto key = load_key<typename Stream::Key>(split.keys, by.quotient);
+    store_key(Stream::child(key, uint64_t(by.remainder), uint64_t(split.n)), split.out, i);
   }
 }
 
@@ -33,7 +40,11 @@ TTF_NAMESPACE_END
 namespace torch_threefry {
 
 Error run_fold_in(const FoldIn& fold, int64_t count, void* stream) {
-  return launch_items(fold_in_keys, count, stream, fold, count);
+  return visit_stream(fold.impl, [&](auto of) { return launch_items(fold_in_keys<decltype(of)>, count, stream, fold, count); });
+}
+
+Error run_split(const Split& split, int64_t count, void* stream) {
+  return visit_stream(split.impl, [&](auto of) { return launch_items(split_keys<decltype(of)>, count, stream, split, count); });
 }
 
 Error run_cipher(const Cipher& cipher, int64_t rows, void* stream) {

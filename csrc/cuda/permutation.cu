@@ -5,16 +5,13 @@
 
 TTF_NAMESPACE_BEGIN
 
-TTF_DEVICE Key2x32 child(Impl impl, Key2x32 key, uint64_t i, uint64_t n) {
-  return impl == Impl::threefry2x32 ? Threefry2x32::child(key, i, n) : Threefry2x32Original::child(key, i, n);
-}
-
 // The key of a row's words in a round.
-TTF_DEVICE Key2x32 round_key(const Permutation& permutation, int64_t row, int round) {
-  Key2x32 key = load_key(permutation.keys, row);
+template <class Stream>
+TTF_DEVICE typename Stream::Key round_key(const Permutation& permutation, int64_t row, int round) {
+  auto key = load_key<typename Stream::Key>(permutation.keys, row);
   TTF_ROLLED
-  for (int r = 0; r < round; ++r) key = child(permutation.impl, key, 0, 2);
-  return child(permutation.impl, key, 1, 2);
+  for (int r = 0; r < round; ++r) key = Stream::child(key, 0, 2);
+  return Stream::child(key, 1, 2);
 }
 
 // Some rows of a permutation, side by side.
@@ -22,26 +19,23 @@ struct SomeRows {
   int64_t first, count;
 };
 
-// Both words of a key a row.
-TTF_KERNEL find_round_keys(TTF_ARGUMENT Permutation permutation, SomeRows rows, int round, uint32_t* keys) {
+// A key a row.
+template <class Stream>
+TTF_KERNEL find_round_keys(TTF_ARGUMENT Permutation permutation, SomeRows rows, int round, void* keys) {
   for (int64_t i = thread_number(); i < rows.count; i += thread_count()) {
-    const Key2x32 key = round_key(permutation, rows.first + i, round);
-    keys[2 * i] = key.word[0];
-    keys[2 * i + 1] = key.word[1];
+    static_cast<typename Stream::Key*>(keys)[i] = round_key<Stream>(permutation, rows.first + i, round);
   }
 }
 
 // New words for all items; in the first round, the items too.
-template <class SortKey>
-TTF_KERNEL find_sort_keys(TTF_ARGUMENT Permutation permutation, SomeRows rows, const uint32_t* keys, SortKey* sort_keys,
+template <class Stream, class SortKey>
+TTF_KERNEL find_sort_keys(TTF_ARGUMENT Permutation permutation, SomeRows rows, const void* keys, SortKey* sort_keys,
                           uint32_t* items) {
   const int64_t n = permutation.n;
   for (int64_t i = thread_number(); i < rows.count * n; i += thread_count()) {
     const Division by = rows.count == 1 ? Division{0, i} : divide(i, n);
-    const Key2x32 key = {{keys[2 * by.quotient], keys[2 * by.quotient + 1]}};
-    const uint32_t word = permutation.impl == Impl::threefry2x32
-                              ? stream_word<Threefry2x32, uint32_t>(key, uint64_t(by.remainder), uint64_t(n))
-                              : stream_word<Threefry2x32Original, uint32_t>(key, uint64_t(by.remainder), uint64_t(n));
+    const auto& key = static_cast<const typename Stream::Key*>(keys)[by.quotient];
+    const uint32_t word = stream_word<Stream, uint32_t>(key, uint64_t(by.remainder), uint64_t(n));
     sort_keys[i] = sizeof(SortKey) == 4 ? SortKey(word) : SortKey(join32(uint32_t(by.quotient), word));
     if (items) items[i] = uint32_t(by.remainder);
   }
@@ -81,7 +75,7 @@ int bits_of(int64_t x) {
 // The parts of the workspace.
 template <class SortKey>
 struct Workspace {
-  uint32_t* round_keys;
+  void* round_keys;  // of any implementation
   TwoArrays<SortKey> sort_keys;
   TwoArrays<uint32_t> items;
   void* scratch;
@@ -98,7 +92,7 @@ struct Workspace {
       return part;
     };
     const int64_t sort_key_bytes = rows * n * int64_t(sizeof(SortKey)), item_bytes = rows * n * int64_t(sizeof(uint32_t));
-    round_keys = static_cast<uint32_t*>(take(2 * rows * int64_t(sizeof(uint32_t))));
+    round_keys = take(rows * int64_t(sizeof(Key4x64)));
     sort_keys.first = static_cast<SortKey*>(take(sort_key_bytes));
     sort_keys.second = static_cast<SortKey*>(take(sort_key_bytes));
     items.first = static_cast<uint32_t*>(take(item_bytes));
@@ -109,16 +103,16 @@ struct Workspace {
   }
 };
 
-template <class SortKey>
+template <class Stream, class SortKey>
 Error permute_rows(const Permutation& permutation, SomeRows rows, void* memory, void* stream) {
   const int64_t items = rows.count * permutation.n;
   if (permutation.rounds == 0) return launch_items(write_items, items, stream, permutation, rows, nullptr);
   Workspace<SortKey> work;
   if (Error error = work.plan(rows.count, permutation.n, memory)) return error;
   for (int round = 0; round < permutation.rounds; ++round) {
-    Error error = launch_items(find_round_keys, rows.count, stream, permutation, rows, round, work.round_keys);
+    Error error = launch_items(find_round_keys<Stream>, rows.count, stream, permutation, rows, round, work.round_keys);
     if (!error) {
-      error = launch_items(find_sort_keys<SortKey>, items, stream, permutation, rows, work.round_keys,
+      error = launch_items(find_sort_keys<Stream, SortKey>, items, stream, permutation, rows, work.round_keys,
                            work.sort_keys.first, round == 0 ? work.items.first : nullptr);
     }
     if (!error) error = sort_pairs(work.sort_keys, work.items, items, work.bits, work.scratch, work.scratch_bytes, stream);
@@ -144,8 +138,11 @@ Error run_permutation(const Permutation& permutation, int64_t keys, void* worksp
   const int64_t at_once = rows_at_once(permutation, keys);
   for (int64_t first = 0; first < keys; first += at_once) {
     const SomeRows rows = {first, keys - first < at_once ? keys - first : at_once};
-    const Error error = rows.count == 1 ? permute_rows<uint32_t>(permutation, rows, workspace, stream)
-                                        : permute_rows<uint64_t>(permutation, rows, workspace, stream);
+    const Error error = visit_stream(permutation.impl, [&](auto of) {
+      using Stream = decltype(of);
+      return rows.count == 1 ? permute_rows<Stream, uint32_t>(permutation, rows, workspace, stream)
+                             : permute_rows<Stream, uint64_t>(permutation, rows, workspace, stream);
+    });
     if (error) return error;
   }
   return nullptr;

@@ -14,7 +14,7 @@ TTF_NAMESPACE_BEGIN
 
 // The only word of a key's draw of one.
 template <class Stream, class Word>
-TTF_DEVICE Word only_word(Key2x32 key) {
+TTF_DEVICE Word only_word(const typename Stream::Key& key) {
   return stream_word<Stream, Word>(key, 0, 1);
 }
 
@@ -24,9 +24,10 @@ TTF_DEVICE Word only_word(Key2x32 key) {
 template <class Stream, class T>
 class GammaTrials {
  public:
+  using Key = typename Stream::Key;
   using Word = typename Format<T>::Word;
 
-  TTF_DEVICE void begin(Key2x32 key, T concentration) {
+  TTF_DEVICE void begin(const Key& key, T concentration) {
     trial_key_ = Stream::child(key, 0, 2);
     trial_ = GammaTrial<T>::prepare(GammaTrial<T>::in_domain(concentration));
     log_boost_ = 0;
@@ -37,7 +38,7 @@ class GammaTrials {
 
   // Whether the draw has been made.
   TTF_DEVICE bool try_once() {
-    Key2x32 normals = Stream::child(trial_key_, 1, 3);
+    Key normals = Stream::child(trial_key_, 1, 3);
     T x, root;
     do {  // seldom twice
       x = Normal<T>::value(only_word<Stream, Word>(Stream::child(normals, 1, 2)));
@@ -54,7 +55,7 @@ class GammaTrials {
   TTF_DEVICE GammaDraw<T> result() const { return {body_, log_boost_}; }
 
  private:
-  Key2x32 trial_key_;
+  Key trial_key_;
   GammaTrial<T> trial_;
   T body_, log_boost_;
 };
@@ -62,46 +63,44 @@ class GammaTrials {
 // ---- Counts ----
 
 // Transformed rejection by Method, from an element's own stream.
-template <class Method>
+template <class Own, class Method>
 class CountTrials {
  public:
-  TTF_DEVICE void begin(Key2x32 own, const Method& method) {
+  using Key = typename Own::Key;
+
+  TTF_DEVICE void begin(const Key& own, const Method& method) {
     key_ = own;
     method_ = method;
     trial_ = 0;
   }
 
   TTF_DEVICE bool try_once(double* count) {
-    const double u = unit(stream_word<Threefry2x32, uint64_t>(key_, 2 * trial_, 0)) - 0.5;
-    const double v = unit(stream_word<Threefry2x32, uint64_t>(key_, 2 * trial_ + 1, 0));
-    ++trial_;
+    const TwoWords words = Own::own_words(key_, trial_++);
+    const double u = unit(words.first) - 0.5, v = unit(words.second);
     const Trial trial = method_.propose(u, v);
     *count = trial.count;
     return trial.verdict > 0 || (trial.verdict == 0 && method_.accepts(u, v, trial.count));
   }
 
  private:
-  Key2x32 key_;
+  Key key_;
   Method method_;
   uint32_t trial_;
 };
-
-// The key of an element's own stream, the same in both layouts: a child of the root.
-TTF_DEVICE Key2x32 own_key(const Element& element) {
-  return Threefry2x32::child(encrypt(element.key, kOwnStreams, kOwnStreams), element.index, 0);
-}
 
 // One Poisson count under way. Small rates as JAX has them: Knuth's product of uniforms, as a sum of logarithms in
 // float32. The uniforms of step t are a whole draw, under the second child of the t-th key of a chain of first children.
 template <class Stream>
 class PoissonTrials {
  public:
+  using Key = typename Stream::Key;
+
   // n: the elements of the whole draw. Where all rates are the same, `shared` is what they ask of a trial.
-  TTF_DEVICE void begin(const Element& element, uint64_t n, double rate, const PoissonTrial& shared, bool same) {
+  TTF_DEVICE void begin(const Element<Key>& element, uint64_t n, double rate, const PoissonTrial& shared, bool same) {
     method_ = poisson_method(rate);
     count_ = method_ == CountMethod::invalid ? not_a_number<double>() : method_ == CountMethod::infinite ? rate : 0;
     if (method_ == CountMethod::large) {
-      rejection_.begin(own_key(element), same ? shared : PoissonTrial::prepare(rate, 0));
+      rejection_.begin(Stream::own_key(element.key, element.index), same ? shared : PoissonTrial::prepare(rate, 0));
     } else {
       chain_ = element.key;
       index_ = element.index;
@@ -127,8 +126,8 @@ class PoissonTrials {
  private:
   CountMethod method_;
   double count_;
-  CountTrials<PoissonTrial> rejection_;
-  Key2x32 chain_;
+  CountTrials<typename Stream::Own, PoissonTrial> rejection_;
+  Key chain_;
   uint64_t index_, n_;
   float log_product_, minus_rate_;
 };
@@ -139,18 +138,21 @@ TTF_DEVICE BinomialTrial prepare_binomial(double n, double p) {
 }
 
 // One binomial count under way.
+template <class Stream>
 class BinomialTrials {
  public:
-  TTF_DEVICE void begin(const Element& element, double n, double p, const BinomialTrial& shared, bool same) {
+  using Key = typename Stream::Key;
+
+  TTF_DEVICE void begin(const Element<Key>& element, double n, double p, const BinomialTrial& shared, bool same) {
     n_ = numerics::floor(n);
     other_side_ = p > 0.5;
     const double smaller = other_side_ ? 1 - p : p;
     method_ = binomial_method(n_, p);
     count_ = method_ == CountMethod::invalid ? not_a_number<double>() : 0;
     if (method_ == CountMethod::large) {
-      rejection_.begin(own_key(element), same ? shared : prepare_binomial(n, p));
+      rejection_.begin(Stream::own_key(element.key, element.index), same ? shared : prepare_binomial(n, p));
     } else if (method_ == CountMethod::small) {
-      const double u = unit(stream_word<Threefry2x32, uint64_t>(own_key(element), 0, 0));
+      const double u = unit(stream_word<typename Stream::Own, uint64_t>(Stream::own_key(element.key, element.index), 0, 0));
       search_ = BinomialSearch::begin(u, n_, smaller);
     }
   }
@@ -173,7 +175,7 @@ class BinomialTrials {
   CountMethod method_;
   bool other_side_;
   double n_, count_;
-  CountTrials<BinomialTrial> rejection_;
+  CountTrials<typename Stream::Own, BinomialTrial> rejection_;
   BinomialSearch search_;
 };
 

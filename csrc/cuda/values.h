@@ -98,11 +98,12 @@ class Transform<D, 0> {
 // Each input's own key. Inputs of one stream follow one another, so that its key is found once.
 template <class Stream, class D>
 struct InputKeys {
+  using Key = typename Stream::Key;
   static constexpr int kCount = D::Inputs::kCount;
-  Key2x32 key[kCount];
+  Key key[kCount];
 
   template <int k = 0>
-  TTF_DEVICE void set(Key2x32 of) {
+  TTF_DEVICE void set(const Key& of) {
     constexpr Input input = D::Inputs::kInputs[k];
     if constexpr (k > 0 && input.child == D::Inputs::kInputs[k > 0 ? k - 1 : 0].child) {
       key[k] = key[k - 1];
@@ -212,7 +213,7 @@ TTF_KERNEL draw_runs(TTF_ARGUMENT Draw draw, TTF_ARGUMENT Runs runs) {
     const Span span = span_of(run * runs.length, runs.length, size);
     const uint64_t index = uint64_t(draw.window.at(by.remainder * runs.length)) - uint64_t(span.begin);
     InputKeys<Stream, D> keys;
-    keys.set(load_key(draw.keys, by.quotient));
+    keys.set(load_key<typename Stream::Key>(draw.keys, by.quotient));
     for_each_piece<size>(runs, span, [&](int64_t position) { draw_piece<size, As>(draw, keys, transform, index, position); },
                          [&](int64_t position) { draw_piece<1, As>(draw, keys, transform, index, position); });
   }
@@ -248,7 +249,7 @@ TTF_KERNEL draw_pairs(TTF_ARGUMENT Draw draw, TTF_ARGUMENT Runs runs) {
   for (int64_t run = first_run(runs); run < runs.count; run += runs.teams) {
     const int64_t begin = run * draw.count, end = begin + draw.count;
     InputKeys<Threefry2x32Original, D> keys;
-    keys.set(load_key(draw.keys, run));
+    keys.set(load_key<Key2x32>(draw.keys, run));
     Span span = span_of(begin, draw.count - runs.length, size);
     span.end = begin + runs.length;
     for_each_piece<size>(
@@ -270,11 +271,67 @@ TTF_KERNEL draw_pairs(TTF_ARGUMENT Draw draw, TTF_ARGUMENT Runs runs) {
   }
 }
 
+// The values of a block of threefry4x64 of each input, from the words at the same places.
+template <class D>
+TTF_DEVICE void draw_block(const InputKeys<Threefry4x64, D>& keys, const Transform<D>& transform, uint64_t block,
+                           typename D::Out* values) {
+  using Word = typename D::Word;
+  constexpr int inputs = D::Inputs::kCount, parts = 8 / sizeof(Word);
+  Block4x64 blocks[inputs];
+  TTF_UNROLL(2)
+  for (int k = 0; k < inputs; ++k) blocks[k] = stream_block(keys.key[k], block);
+  TTF_UNROLL(32)
+  for (int i = 0; i < 4 * parts; ++i) {
+    const int word = i / parts, shift = i % parts * 8 * int(sizeof(Word));
+    if constexpr (inputs == 1) {
+      values[i] = transform(Word(blocks[0].word[word] >> shift));
+    } else {
+      values[i] = transform(Word(blocks[0].word[word] >> shift), Word(blocks[1].word[word] >> shift));
+    }
+  }
+}
+
+// Runs of elements of threefry4x64 whose parameters are the same, a block of the cipher a time. Here `size` is how many are
+// stored at once.
+template <class D, class As, int size>
+TTF_KERNEL draw_blocks(TTF_ARGUMENT Draw draw, TTF_ARGUMENT Runs runs) {
+  constexpr int in_block = 32 / int(sizeof(typename D::Word));
+  const Transform<D> transform(draw);
+  for (int64_t run = first_run(runs); run < runs.count; run += runs.teams) {
+    const Division by = draw.key_count == 1 ? Division{0, run} : divide(run, runs.a_key);
+    const int64_t begin = run * runs.length, end = begin + runs.length;
+    const uint64_t index = uint64_t(draw.window.at(by.remainder * runs.length)), last = index + uint64_t(runs.length) - 1;
+    InputKeys<Threefry4x64, D> keys;
+    keys.set(load_key<Key4x64>(draw.keys, by.quotient));
+    for (uint64_t block = index / in_block + uint64_t(first_lane(runs)); block <= last / in_block; block += uint64_t(runs.lanes)) {
+      typename D::Out values[in_block];
+      draw_block<D>(keys, transform, block, values);
+      const int64_t first = begin + int64_t(block * in_block - index);
+      const bool whole = first >= begin && first + in_block <= end, aligned = first % size == 0;
+      TTF_UNROLL(32)
+      for (int i = 0; i < in_block; i += size) {
+        typename D::Out some[size];
+        TTF_UNROLL(16)
+        for (int j = 0; j < size; ++j) some[j] = values[i + j];
+        if (whole) {
+          Result<As>::put(draw, some, first + i, aligned);
+          continue;
+        }
+        TTF_UNROLL(16)
+        for (int j = 0; j < size; ++j) {
+          const typename D::Out one[1] = {some[j]};
+          if (first + i + j >= begin && first + i + j < end) Result<As>::put(draw, one, first + i + j);
+        }
+      }
+    }
+  }
+}
+
 // Any elements, one by one.
 template <class Stream, class D, class As>
 TTF_KERNEL draw_elements(TTF_ARGUMENT Draw draw, int64_t elements) {
   for (int64_t position = thread_number(); position < elements; position += thread_count()) {
-    const Element element = element_at(draw, position);
+    const auto element = element_at<typename Stream::Key>(draw, position);
     InputKeys<Stream, D> keys;
     keys.set(element.key);
     const typename D::Out values[1] = {with_words<Stream, D>(
@@ -305,18 +362,18 @@ bool may_be_rare(const Draw& draw) {
   return false;
 }
 
+// Whether each word of a whole encrypted block makes an element.
 template <class D>
-constexpr bool has_pairs() {
-  return sizeof(typename D::Word) == 4 && D::Inputs::kCount <= 2 && are_own_words(D::Inputs::kInputs, D::Inputs::kCount);
+constexpr bool has_blocks() {
+  return D::Inputs::kCount <= 2 && are_own_words(D::Inputs::kInputs, D::Inputs::kCount);
 }
 
 template <class D, class As>
 Error launch_elements(const Draw& draw, void* stream) {
   const int64_t elements = draw.key_count * draw.count;
-  if (draw.impl == Impl::threefry2x32) {
-    return launch_items(draw_elements<Threefry2x32, D, As>, elements, stream, draw, elements);
-  }
-  return launch_items(draw_elements<Threefry2x32Original, D, As>, elements, stream, draw, elements);
+  return visit_stream(draw.impl, [&](auto of) {
+    return launch_items(draw_elements<decltype(of), D, As>, elements, stream, draw, elements);
+  });
 }
 
 // A draw that has elements, by a functor all of whose inputs are words.
@@ -328,8 +385,15 @@ Error launch_values(const Draw& draw, void* stream) {
   if (draw.impl == Impl::threefry2x32) {
     const Runs runs = runs_of_window(draw, size);
     if (runs.length >= 2 * size) return launch_runs(draw_runs<Threefry2x32, D, As, size>, draw, runs, stream);
-  } else if (uint64_t(draw.count) == draw.total && draw.total > 1) {
-    if constexpr (has_pairs<D>()) return launch_runs(draw_pairs<D, As, size>, draw, runs_of_pairs(draw, size), stream);
+  } else if (draw.impl == Impl::threefry2x32_original) {
+    const bool whole = uint64_t(draw.count) == draw.total && draw.total > 1;
+    if constexpr (has_blocks<D>() && sizeof(typename D::Word) == 4) {
+      if (whole) return launch_runs(draw_pairs<D, As, size>, draw, runs_of_pairs(draw, size), stream);
+    }
+  } else if constexpr (has_blocks<D>()) {
+    constexpr int in_block = 32 / int(sizeof(typename D::Word)), at_once = size < in_block ? size : in_block;
+    const Runs runs = runs_of_window(draw, in_block);
+    if (runs.length >= in_block) return launch_runs(draw_blocks<D, As, at_once>, draw, runs, stream);
   }
   return launch_elements<D, As>(draw, stream);
 }

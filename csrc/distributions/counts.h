@@ -168,8 +168,4 @@ TTF_HD CountMethod binomial_method(double n, double p) {
   return n * smaller < 10 ? CountMethod::small : CountMethod::large;
 }
 
-// Counts that are not JAX's have streams of their own. Their root is the child with the last of all numbers,
-// fold_in(key, -1): no split that fits into a memory and no other draw's word lies there.
-constexpr uint32_t kOwnStreams = 0xFFFFFFFFu;
-
 TTF_NAMESPACE_END

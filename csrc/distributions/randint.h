@@ -4,6 +4,7 @@
 // two agree.) Span 0 stands for the full range 2^w.
 #pragma once
 
+#include "../integers.h"
 #include "distribution.h"
 
 TTF_NAMESPACE_BEGIN
@@ -40,14 +41,6 @@ TTF_HD uint64_t remainder_wide(uint64_t high, uint64_t low, uint64_t d, int shif
   uint64_t r = u0 - q1 * divisor;
   r += divisor & (uint64_t(0) - uint64_t(r > q0));
   return reduce_once(r, divisor) >> shift;
-}
-
-TTF_HD int leading_zeros(uint64_t x) {
-#if defined(__CUDA_ARCH__)
-  return __clzll(static_cast<long long>(x));
-#else
-  return __builtin_clzll(x);
-#endif
 }
 
 // Parameters: low, and span as an unsigned number.

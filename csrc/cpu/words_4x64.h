@@ -1,0 +1,290 @@
+// Words and keys of Threefry4x64. Included by words.h.
+#pragma once
+
+#include <string.h>
+
+TTF_NAMESPACE_BEGIN
+
+using Lanes64 = Lanes<uint64_t>;
+
+template <>
+struct KeyBlock<Key4x64> {
+  alignas(64) uint64_t word[4][kBlock], path_hi[kBlock], path_lo[kBlock], counter_hi[kBlock], counter_lo[kBlock];
+
+  void set(int i, const Key4x64& key) {
+    for (int w = 0; w < 4; ++w) word[w][i] = key.word[w];
+    path_hi[i] = key.path.hi;
+    path_lo[i] = key.path.lo;
+    counter_hi[i] = key.counter.hi;
+    counter_lo[i] = key.counter.lo;
+  }
+  Key4x64 at(int i) const {
+    return {{word[0][i], word[1][i], word[2][i], word[3][i]}, {path_hi[i], path_lo[i]}, {counter_hi[i], counter_lo[i]}};
+  }
+  void take(int i, const KeyBlock& from, int at) { set(i, from.at(at)); }
+
+  // Whether two keys have the same stream.
+  bool same(int i, int j) const {
+    uint64_t differing = (path_hi[i] ^ path_hi[j]) | (path_lo[i] ^ path_lo[j]);
+    differing |= (counter_hi[i] ^ counter_hi[j]) | (counter_lo[i] ^ counter_lo[j]);
+    for (int w = 0; w < 4; ++w) differing |= word[w][i] ^ word[w][j];
+    return differing == 0;
+  }
+};
+
+// ---- Cipher ----
+
+// The words of some encrypted blocks, word by word.
+struct Blocks4x64 {
+  alignas(64) uint64_t word[4][kBlock];
+};
+
+TTF_HD void store_blocks(const Lanes64 (&block)[4], int base, uint64_t (*words)[kBlock]) {
+  TTF_UNROLL(4)
+  for (int w = 0; w < 4; ++w) block[w].store(words[w] + base);
+}
+
+// The counter a + (0, 1, 2...), in two words.
+TTF_HD void count_from(Wide a, Lanes64& hi, Lanes64& lo) {
+  lo = Lanes64::count_from(a.lo);
+  hi = Lanes64::all(a.hi);
+  TTF_UNROLL(4)
+  for (int i = 0; i < Lanes64::kVectors; ++i) hi.vector[i] -= Lanes64::Vector(lo.vector[i] < a.lo);  // true is -1
+}
+
+// Blocks first, first + 1... of a key's stream, as their words lie side by side. Whole bundles of them are written.
+TTF_NOINLINE inline void encrypt_run(const Key4x64& key, uint64_t first, int count, uint64_t* out) {
+  const Lanes64 path_hi = Lanes64::all(key.path.hi), path_lo = Lanes64::all(key.path.lo);
+  encrypt_bundles<uint64_t, 4>(
+      count, [&key](int) -> const Key4x64& { return key; },
+      [&](int base, Lanes64(&block)[4]) {
+        block[0] = path_hi;
+        block[1] = path_lo;
+        count_from(add(key.counter, first + uint64_t(base)), block[2], block[3]);
+      },
+      [out](int base, Lanes64(&block)[4]) {
+        alignas(64) uint64_t words[4][Lanes64::kCount];
+        TTF_UNROLL(4)
+        for (int w = 0; w < 4; ++w) block[w].store(words[w]);
+        for (int i = 0; i < Lanes64::kCount; ++i) {
+          TTF_UNROLL(4)
+          for (int w = 0; w < 4; ++w) out[4 * (base + i) + w] = words[w][i];
+        }
+      });
+}
+
+// The cipher keys of a bundle, by where it begins.
+struct EachKey4x64 {
+  const KeyBlock<Key4x64>& keys;
+
+  TTF_HD KeyLanes<uint64_t, 4> operator()(int base) const {
+    KeyLanes<uint64_t, 4> key;
+    TTF_UNROLL(4)
+    for (int w = 0; w < 4; ++w) key.word[w].load(keys.word[w] + base);
+    return key;
+  }
+};
+
+// Block i of each key's stream.
+TTF_NOINLINE inline void encrypt_each(const KeyBlock<Key4x64>& keys, int count, uint64_t i, Blocks4x64& out) {
+  encrypt_bundles<uint64_t, 4>(
+      count, EachKey4x64{keys},
+      [&keys, i](int base, Lanes64(&block)[4]) {
+        block[0].load(keys.path_hi + base);
+        block[1].load(keys.path_lo + base);
+        block[2].load(keys.counter_hi + base);
+        block[3].load(keys.counter_lo + base);
+        block[3] += i;
+        TTF_UNROLL(4)
+        for (int v = 0; v < Lanes64::kVectors; ++v) block[2].vector[v] -= Lanes64::Vector(block[3].vector[v] < i);
+      },
+      [&out](int base, Lanes64(&block)[4]) { store_blocks(block, base, out.word); });
+}
+
+// ---- Words ----
+
+// Where a word lies in its block: so many bits up in one of the four.
+template <class Word>
+struct Place4x64 {
+  static constexpr uint64_t kParts = 8 / sizeof(Word), kInBlock = 4 * kParts;
+
+  TTF_HD static uint64_t block(uint64_t index) { return index / kInBlock; }
+  TTF_HD static uint32_t word(uint64_t index) { return uint32_t(index / kParts % 4); }
+  TTF_HD static uint32_t shift(uint64_t index) { return uint32_t(index % kParts * 8 * sizeof(Word)); }
+};
+
+// Narrow words out of 64-bit ones, low part first, as a little-endian memory has them.
+template <class Word>
+void cut(const uint64_t* from, uint64_t offset, int count, Word* out) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  memcpy(out, reinterpret_cast<const char*>(from) + offset * sizeof(Word), size_t(count) * sizeof(Word));
+#else
+  for (int i = 0; i < count; ++i) {
+    const uint64_t at = offset + uint64_t(i);
+    out[i] = Word(from[at / Place4x64<Word>::kParts] >> Place4x64<Word>::shift(at));
+  }
+#endif
+}
+
+template <class Word>
+void consecutive_words(const Key4x64& key, uint64_t first, int count, Word* out) {
+  constexpr uint64_t in_block = Place4x64<Word>::kInBlock;
+  const uint64_t offset = first % in_block;
+  alignas(64) uint64_t words[kBlock + 4 * Lanes64::kCount];
+  encrypt_run(key, first / in_block, int((offset + uint64_t(count) + in_block - 1) / in_block), words);
+  cut(words, offset, count, out);
+}
+
+template <class Stream, class Word>
+void words(const Run<Key4x64>& run, int count, uint64_t, Word* out) {
+  if (run.step == 1) return consecutive_words(run.key, run.first, count, out);
+  // Whole stretches, of which some words are taken.
+  const int step = int(run.step), most = kBlock / step > 1 ? kBlock / step : 1;
+  alignas(64) Word stretch[kBlock];
+  for (int i = 0; i < count; i += most) {
+    const int taken = count - i < most ? count - i : most;
+    consecutive_words(run.key, run.first + uint64_t(step) * uint64_t(i), (taken - 1) * step + 1, stretch);
+    for (int j = 0; j < taken; ++j) out[i + j] = stretch[j * step];
+  }
+}
+
+TTF_HD bool same_stream(const Listed<Key4x64>&, int, int) { return true; }
+TTF_HD bool same_stream(const Gather<Key4x64>& gather, int i, int j) { return gather.keys.same(i, j); }
+TTF_HD Key4x64 key_at(const Listed<Key4x64>& listed, int) { return listed.key; }
+TTF_HD Key4x64 key_at(const Gather<Key4x64>& gather, int i) { return gather.keys.at(i); }
+
+// Of Listed or Gather: neighbours' words may come of the same block, which is then encrypted once.
+template <class Stream, template <class> class Source, class Word>
+TTF_NOINLINE void words(const Source<Key4x64>& source, int count, uint64_t, Word* out) {
+  using Place = Place4x64<Word>;
+  KeyBlock<Key4x64> blocks;  // the keys, with the blocks' counters
+  int block_of[kBlock], last = 0;
+  const auto add_block = [&](int at, int i) {
+    Key4x64 key = key_at(source, i);
+    key.counter = add(key.counter, Place::block(source.index[i]));
+    blocks.set(at, key);
+  };
+  add_block(0, 0);
+  block_of[0] = 0;
+  for (int i = 1; i < count; ++i) {
+    const bool same = Place::block(source.index[i]) == Place::block(source.index[i - 1]) && same_stream(source, i, i - 1);
+    if (!same) add_block(++last, i);
+    block_of[i] = last;
+  }
+  Blocks4x64 encrypted;
+  encrypt_each(blocks, last + 1, 0, encrypted);
+  for (int i = 0; i < count; ++i) {
+    const uint64_t index = source.index[i];
+    out[i] = Word(encrypted.word[Place::word(index)][block_of[i]] >> Place::shift(index));
+  }
+}
+
+// ---- One key an element ----
+
+// Keys whose paths are full go on with new ones.
+inline void restart_full(KeyBlock<Key4x64>& keys, int count) {
+  uint64_t full = 0;
+  for (int i = 0; i < count; ++i) full |= uint64_t(is_full({keys.path_hi[i], keys.path_lo[i]}));
+  if (!full) return;
+  for (int i = 0; i < count; ++i) {
+    const Key4x64 key = keys.at(i);
+    if (is_full(key.path)) keys.set(i, new_key(key, kRestart, 0));
+  }
+}
+
+// The children may take their parents' place.
+template <class Stream>
+TTF_NOINLINE void children(const KeyBlock<Key4x64>& keys, int count, uint64_t i, uint64_t n, KeyBlock<Key4x64>& out) {
+  for (int j = 0; j < count; ++j) {
+    Key4x64 key = keys.at(j);
+    key.counter = {0, 0};
+    out.set(j, key);
+  }
+  for (int bit = child_bits(n); bit-- > 0;) {
+    restart_full(out, count);
+    const uint64_t right = i >> bit & 1, kept = 0 - right;  // of the old marker
+    for (int j = 0; j < count; ++j) {
+      const Wide path = {out.path_hi[j], out.path_lo[j]}, marker = lowest_bit(path);
+      out.path_hi[j] = (path.hi ^ (marker.hi & ~kept)) | marker.hi >> 1;
+      out.path_lo[j] = (path.lo ^ (marker.lo & ~kept)) | marker.lo >> 1 | marker.hi << 63;
+    }
+  }
+}
+
+template <class Stream, class Word>
+void only_words(const KeyBlock<Key4x64>& keys, int count, Word* out) {
+  Blocks4x64 blocks;
+  encrypt_each(keys, count, 0, blocks);
+  for (int i = 0; i < count; ++i) out[i] = Word(blocks.word[0][i]);
+}
+
+inline void own_words(const KeyBlock<Key4x64>& keys, int count, uint32_t i, uint64_t* first, uint64_t* second) {
+  Blocks4x64 blocks;
+  encrypt_each(keys, count, i / 2, blocks);
+  memcpy(first, blocks.word[i % 2 * 2], size_t(count) * sizeof(uint64_t));
+  memcpy(second, blocks.word[i % 2 * 2 + 1], size_t(count) * sizeof(uint64_t));
+}
+
+// ---- New keys ----
+
+TTF_HD void load_numbers(const Indices& index, int base, Lanes64& numbers) {
+  alignas(64) uint64_t joined[Lanes64::kCount];
+  for (int i = 0; i < Lanes64::kCount; ++i) joined[i] = index[base + i];
+  numbers.load(joined);
+}
+
+inline void set_empty_paths(KeyBlock<Key4x64>& keys, int count) {
+  for (int i = 0; i < count; ++i) {
+    keys.path_hi[i] = kEmptyPath;
+    keys.path_lo[i] = keys.counter_hi[i] = keys.counter_lo[i] = 0;
+  }
+}
+
+// new_key for a purpose and the elements' indices, of one key...
+TTF_NOINLINE inline void new_keys(const Run<Key4x64>& run, int count, Purpose purpose, KeyBlock<Key4x64>& out) {
+  const Key4x64 key = run.key;
+  encrypt_bundles<uint64_t, 4>(
+      count, [&key](int) -> const Key4x64& { return key; },
+      [&](int base, Lanes64(&block)[4]) {
+        block[0] = Lanes64::all(key.path.hi);
+        block[1] = Lanes64::all(key.path.lo | 1);
+        block[2] = Lanes64::all(purpose);
+        alignas(64) uint64_t numbers[Lanes64::kCount];
+        for (int i = 0; i < Lanes64::kCount; ++i) numbers[i] = run.first + uint64_t(run.step) * uint64_t(base + i);
+        block[3].load(numbers);
+      },
+      [&out](int base, Lanes64(&block)[4]) { store_blocks(block, base, out.word); });
+  set_empty_paths(out, count);
+}
+
+// ... or of one each. They may take their parents' place.
+TTF_NOINLINE inline void new_keys(const Gather<Key4x64>& gather, int count, Purpose purpose, KeyBlock<Key4x64>& out) {
+  const KeyBlock<Key4x64>& keys = gather.keys;
+  encrypt_bundles<uint64_t, 4>(
+      count, EachKey4x64{keys},
+      [&](int base, Lanes64(&block)[4]) {
+        block[0].load(keys.path_hi + base);
+        block[1].load(keys.path_lo + base);
+        for (auto& vector : block[1].vector) vector |= uint64_t(1);
+        block[2] = Lanes64::all(purpose);
+        load_numbers(gather.index, base, block[3]);
+      },
+      [&out](int base, Lanes64(&block)[4]) { store_blocks(block, base, out.word); });
+  set_empty_paths(out, count);
+}
+
+template <class Stream, template <class> class Source>
+void element_keys(const Source<Key4x64>& source, int count, uint64_t, KeyBlock<Key4x64>& out) {
+  new_keys(source, count, kElement, out);
+}
+
+template <template <class> class Source>
+void own_keys(const Source<Key4x64>& source, int count, KeyBlock<Key4x64>& out) {
+  new_keys(source, count, kElement, out);
+}
+
+inline void fold_in(const Gather<Key4x64>& gather, int count, KeyBlock<Key4x64>& out) {
+  new_keys(gather, count, kFoldIn, out);
+}
+
+TTF_NAMESPACE_END
