@@ -9,6 +9,7 @@
 #include "cpu/kernels.h"
 #include "cuda/kernels.h"
 #include "draw.h"
+#include "tvm.h"
 
 namespace torch_threefry {
 
@@ -30,6 +31,8 @@ class Device {
   void fold_in(const FoldIn& fold, int64_t count) const;
   void cipher(const Cipher& cipher, int64_t rows) const;
   void permutation(const Permutation& permutation, int64_t keys) const;
+  void tvm_draw(const TvmDraw& draw) const;
+  void tvm_split(const TvmSplit& split) const;
 
  private:
   int32_t type_ = 0, index_ = 0;

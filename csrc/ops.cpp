@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "device.h"
 #include "draw.h"
 #include "numerics.h"
@@ -23,16 +24,9 @@ namespace {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
-using Sizes = std::vector<int64_t>;
 using Window = std::optional<Sizes>;  // a start and a stop for each dimension; nothing for all of them
 
 // ---- Arguments ----
-
-// a * b for sizes, or a failed check.
-int64_t product(int64_t a, int64_t b) {
-  STD_TORCH_CHECK(b == 0 || a <= INT64_MAX / b, "size: more than 2^63-1 elements");
-  return a * b;
-}
 
 struct Keys : KeyBatch {
   int64_t count = 1;
@@ -57,13 +51,6 @@ Keys keys_of(const Tensor& key) {
 Impl impl_of(int64_t impl) {
   STD_TORCH_CHECK(impl == int(Impl::threefry2x32) || impl == int(Impl::threefry2x32_original), "impl: unknown number ", impl);
   return Impl(int(impl));
-}
-
-// Operators take dtypes as libtorch's numbers for them: torch parses an int several microseconds faster
-// than a dtype.
-ScalarType dtype_of(int64_t code) {
-  STD_TORCH_CHECK(code >= 0 && code < 64, "dtype: unknown number ", code);
-  return torch::stable::detail::to<ScalarType>(torch::stable::detail::from(int32_t(code)));
 }
 
 Value value_of(ScalarType dtype) {
