@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import hashlib
 import itertools
 import json
@@ -184,6 +185,10 @@ def test_numbers_in_tvms_own_tests() -> None:
 
 def floats_of_text(values: list[str]) -> Tensor:
     return torch.tensor([float(value) for value in values])
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(tvm) == (0, 3)
 
 
 # ---- The oracle's, where TVM's are not at hand ----
