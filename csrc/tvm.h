@@ -7,8 +7,8 @@
 // - There is no subkey after the last round.
 //
 // A state is ten words: key 4 | path 2 | counter 2 | position of the path's next bit 2, pairs with the high word first.
-// Of the path, only the first 64 bits are split; of the counter, only the low word counts, and it counts words, not
-// blocks. Block b of a draw hashes path and counter with b added to each of their four words.
+// Splits use the first 64 bits of the path, draws that find the counter full all of it; of the counter, only the low
+// word counts, and it counts words, not blocks. Block b of a draw hashes path and counter with b added to each of their four words.
 #pragma once
 
 #include <stdint.h>
@@ -154,7 +154,7 @@ TTF_HD void split_tvm(const TvmSplit& split, int64_t number) {
 
 TTF_HD uint64_t tvm_whole_blocks(int64_t count) { return (uint64_t(count) + 3) / 4 * 4; }
 
-// Make sure that the counter has room for a draw: if it has not, go on in a part of the path that no split reaches.
+// Make sure that the counter has room for a draw: if it has not, go on with the right child's path, at the counter 0.
 TTF_HD void tvm_make_room(TvmState& state, const TvmDraw& draw) {
   const uint64_t words = draw.rule == TvmRule::first ? tvm_whole_blocks(draw.count) : uint64_t(draw.count);
   if (state.input[3] < UINT64_MAX - words) return;
@@ -181,7 +181,7 @@ TTF_HD void tvm_block(const TvmDraw& draw, const TvmState& start, int64_t b, uin
   tvm_hash(words, start.key);
 }
 
-// Block b as values into the result; the first one's maker also hands the state on.
+// Block b as values into the result.
 template <class Values>
 TTF_HD void draw_tvm_block(const TvmDraw& draw, const Values& values, const TvmState& start, int64_t number, int64_t b) {
   uint64_t words[4];
@@ -193,6 +193,7 @@ TTF_HD void draw_tvm_block(const TvmDraw& draw, const Values& values, const TvmS
   }
 }
 
+// Hand on the state after the draw: whoever makes its first block.
 TTF_HD void finish_tvm(const TvmDraw& draw, TvmState state, int64_t number) {
   state.input[2] = 0;
   state.input[3] += tvm_whole_blocks(draw.count);
