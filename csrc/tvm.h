@@ -8,7 +8,8 @@
 //
 // A state is ten words: key 4 | path 2 | counter 2 | position of the path's next bit 2, pairs with the high word first.
 // Splits use the first 64 bits of the path, draws that find the counter full all of it; of the counter, only the low
-// word counts, and it counts words, not blocks. Block b of a draw hashes path and counter with b added to each of their four words.
+// word counts, and it counts words, not blocks. Block b of a draw hashes path and counter with b added to each of their
+// four words.
 #pragma once
 
 #include <stdint.h>
