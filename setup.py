@@ -204,7 +204,8 @@ def headers() -> list[str]:
 def cpu_extension() -> Extension:
     import torch.utils.cpp_extension as cpp
 
-    sources = [str(CSRC / name) for name in ("ops.cpp", "device.cpp", "cpu/dispatch.cpp")] + list(kernel_sources())
+    names = ("ops.cpp", "tvm_ops.cpp", "device.cpp", "cpu/dispatch.cpp")
+    sources = [str(CSRC / name) for name in names] + list(kernel_sources())
     return Extension(
         "torch_threefry._C",
         sources=sources,

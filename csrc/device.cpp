@@ -210,4 +210,18 @@ void Device::permutation(const Permutation& permutation, int64_t keys) const {
   });
 }
 
+void Device::tvm_draw(const TvmDraw& draw) const {
+  if (draw.state_count == 0) return;
+  if (cuda_) return on_stream([&](void* stream) { return cuda_->tvm_draw(draw, stream); });
+  const CpuKernels& kernels = cpu_kernels();
+  in_parallel(draw.positions(), kGrain / 4, [&](int64_t begin, int64_t end) { kernels.tvm_draw(draw, begin, end); });
+}
+
+void Device::tvm_split(const TvmSplit& split) const {
+  if (split.state_count == 0) return;
+  if (cuda_) return on_stream([&](void* stream) { return cuda_->tvm_split(split, stream); });
+  const CpuKernels& kernels = cpu_kernels();
+  in_parallel(split.state_count, kGrain / 4, [&](int64_t begin, int64_t end) { kernels.tvm_split(split, begin, end); });
+}
+
 }  // namespace torch_threefry

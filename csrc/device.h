@@ -9,6 +9,7 @@
 #include "cpu/kernels.h"
 #include "cuda/kernels.h"
 #include "draw.h"
+#include "tvm.h"
 
 namespace torch_threefry {
 
@@ -31,6 +32,8 @@ class Device {
   void split(const Split& split, int64_t keys) const;
   void cipher(const Cipher& cipher, int64_t rows) const;
   void permutation(const Permutation& permutation, int64_t keys) const;
+  void tvm_draw(const TvmDraw& draw) const;
+  void tvm_split(const TvmSplit& split) const;
 
  private:
   int32_t type_ = 0, index_ = 0;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "device.h"
 #include "draw.h"
 #include "numerics.h"
@@ -23,21 +24,9 @@ namespace {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
-using Sizes = std::vector<int64_t>;
 using Window = std::optional<Sizes>;  // a start and a stop for each dimension; nothing for all of them
 
 // ---- Arguments ----
-
-// a * b for sizes, or a failed check.
-int64_t product(int64_t a, int64_t b) {
-  STD_TORCH_CHECK(b == 0 || a <= INT64_MAX / b, "size: more than 2^63-1 elements");
-  return a * b;
-}
-
-struct Keys : KeyBatch {
-  int64_t count = 1;
-  Sizes batch;
-};
 
 Impl impl_of(int64_t impl) {
   STD_TORCH_CHECK(impl >= int(Impl::threefry2x32) && impl <= int(Impl::threefry4x64), "impl: unknown number ", impl);
@@ -56,25 +45,7 @@ KeyForm form_of(Impl impl) {
 
 Keys keys_of(const Tensor& key, Impl impl) {
   const KeyForm form = form_of(impl);
-  STD_TORCH_CHECK(key.scalar_type() == form.dtype, "key: its data must be uint32, or uint64 for threefry4x64");
-  const int64_t axes = key.dim() - 1;
-  STD_TORCH_CHECK(axes >= 0 && key.size(axes) == form.words, "key: the last dimension of its data must be ", form.words);
-  Keys keys;
-  keys.words = key.const_data_ptr();
-  keys.word_stride = key.stride(axes);
-  for (int64_t a = 0; a < axes; ++a) {
-    keys.batch.push_back(key.size(a));
-    keys.count = product(keys.count, key.size(a));
-    STD_TORCH_CHECK(keys.walk.push(key.size(a), key.stride(a)), "key: too many dimensions");
-  }
-  return keys;
-}
-
-// Operators take dtypes as libtorch's numbers for them: torch parses an int several microseconds faster
-// than a dtype.
-ScalarType dtype_of(int64_t code) {
-  STD_TORCH_CHECK(code >= 0 && code < 64, "dtype: unknown number ", code);
-  return torch::stable::detail::to<ScalarType>(torch::stable::detail::from(int32_t(code)));
+  return keys_of(key, form.dtype, form.words, "key");
 }
 
 Value value_of(ScalarType dtype) {

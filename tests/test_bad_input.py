@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from torch_threefry import Key, random, threefry, threefry_2x32
+from torch_threefry import Key, _ops, random, threefry, threefry_2x32, tvm
 
 KEY = random.key(0)
 KEYS = random.split(KEY, 3)
@@ -1067,3 +1067,111 @@ def test_wrong_orthogonals() -> None:
     assert random.orthogonal(KEY, 0, (2,), m=3).shape == (2, 0, 3)
     assert random.orthogonal(KEY, 3, (2,), m=0).shape == (2, 3, 0)
     assert random.orthogonal(KEY, 1).abs().tolist() == [[1.0]]
+
+
+# --- TVM's generator
+
+
+GEN = tvm.key(0)
+TVM: dict[str, Callable[..., Any]] = {
+    "generate": lambda gen, shape=(4,), **kw: tvm.generate(gen, shape, **kw),
+    "split": tvm.split,
+    "uniform": lambda gen, shape=(4,), **kw: tvm.uniform(gen, shape, **kw),
+}
+each_tvm = pytest.mark.parametrize("name", TVM)
+each_tvm_draw = pytest.mark.parametrize("name", ["generate", "uniform"])
+
+
+@pytest.mark.parametrize("seed", [1.0, True, None, "1", torch.tensor(1)])
+def test_seed_of_tvm_of_wrong_type(seed: Any) -> None:
+    refuses(TypeError, lambda: tvm.key(seed), "seed", (*value(seed), "int64"))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**256])
+def test_seed_of_tvm_out_of_range(seed: int) -> None:
+    refuses(OverflowError, lambda: tvm.key(seed), "seed", str(seed), "2^256")
+
+
+def test_seed_of_tvm_at_the_ends_of_its_range() -> None:
+    assert tvm.key(0).tolist()[:4] == [0, 0, 0, 0]
+    assert tvm.key(2**256 - 1).tolist()[:4] == [2**64 - 1] * 4
+
+
+@each_tvm
+@pytest.mark.parametrize("gen", [None, 0, [0] * 10, KEY], ids=["None", "int", "list", "Key"])
+def test_something_else_than_states(name: str, gen: Any) -> None:
+    refuses(TypeError, lambda: TVM[name](gen), "gen", value(gen), "uint64")
+
+
+@each_tvm
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint32, torch.float64])
+def test_states_of_wrong_dtype(name: str, dtype: torch.dtype) -> None:
+    refuses(TypeError, lambda: TVM[name](torch.zeros(10, dtype=dtype)), "gen", dtype_name(dtype), "uint64")
+
+
+@each_tvm
+@pytest.mark.parametrize("shape", [(9,), (11,), (), (0,), (10, 1), (2, 9)])
+def test_states_of_wrong_shape(name: str, shape: tuple[int, ...]) -> None:
+    gen = torch.zeros(shape, dtype=torch.int64).view(torch.uint64)
+    refuses(ValueError, lambda: TVM[name](gen), "gen", size(*shape), "10 words")
+
+
+@each_tvm_draw
+def test_shapes_of_draws_from_states(name: str) -> None:
+    refuses(ValueError, lambda: TVM[name](GEN, (2, -1)), "shape", size(2, -1))
+    refuses(ValueError, lambda: TVM[name](GEN, (2**32, 2**32)), "shape", str(2**32))
+    for shape in (4, 4.0, None, "4"):
+        refuses(TypeError, lambda shape=shape: TVM[name](GEN, shape), "shape", value(shape))
+    refuses(TypeError, lambda: TVM[name](GEN, (2.0,)), "shape", "2.0")
+    assert TVM[name](GEN, [2, 3])[1].shape == (2, 3)
+    assert TVM[name](GEN, ())[1].shape == ()
+
+
+@each_tvm_draw
+@pytest.mark.parametrize("rule", ["seed", "", None, 1])
+def test_unknown_rule(name: str, rule: Any) -> None:
+    refuses(ValueError, lambda: TVM[name](GEN, rule=rule), "rule", repr(rule), "'first', 'release'")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int32, "float32", float])
+@pytest.mark.parametrize("rule", ["first", "release"])
+def test_dtypes_that_tvm_has_not(dtype: Any, rule: str) -> None:
+    refuses(TypeError, lambda: tvm.uniform(GEN, (4,), dtype=dtype, rule=rule), "dtype", repr(dtype), "float64")
+
+
+def test_dtypes_of_the_first_version() -> None:
+    wrong = lambda: tvm.uniform(GEN, (4,), dtype=torch.float32, rule="first")
+    refuses(TypeError, wrong, "dtype", "float32", "rule='first'", "float64")
+    assert tvm.uniform(GEN, (4,), dtype=torch.float64, rule="first")[1].dtype == torch.float64
+
+
+@pytest.mark.parametrize("name", ["low", "high"])
+def test_bounds_of_tvm(name: str) -> None:
+    for wrong in ("1", None, [1.0], torch.tensor(1.0)):
+        refuses(
+            TypeError, lambda wrong=wrong: tvm.uniform(GEN, (4,), **{name: wrong}), name, (*value(wrong), "float32")
+        )
+    for wrong in (NAN, INF, -INF, 1e39):
+        refuses(ValueError, lambda wrong=wrong: tvm.uniform(GEN, (4,), **{name: wrong}), name, repr(wrong), "float32")
+    assert tvm.uniform(GEN, (4,), **{name: 1e38})[1].isfinite().all()
+
+
+def test_bounds_of_tvm_too_far_apart() -> None:
+    refuses(ValueError, lambda: tvm.uniform(GEN, (4,), -3e38, 3e38), "high - low", "6e+38", "float32")
+    wrong = lambda: tvm.uniform(GEN, (4,), -0.3e308, 0.3e308, rule="first")
+    refuses(ValueError, wrong, "high - low", "6e+307", "float64")
+    assert tvm.uniform(GEN, (4,), -0.3e308, 0.3e308, torch.float64)[1].isfinite().all()
+
+
+def test_direct_calls_with_wrong_states() -> None:
+    for gen in (torch.zeros(9, dtype=torch.int64).view(torch.uint64), torch.zeros(10, dtype=torch.int64)):
+        for call in (
+            lambda gen=gen: _ops.tvm_generate(gen, (4,), True),
+            lambda gen=gen: _ops.tvm_uniform(gen, (4,), 0.0, 1.0, True, _ops.DTYPE_CODES[torch.float32]),
+            lambda gen=gen: _ops.tvm_split(gen),
+        ):
+            refuses(RuntimeError, call, "gen")
+    for dtype, release in ((torch.float32, False), (torch.float16, True)):
+        code = _ops.DTYPE_CODES[dtype]
+        refuses(RuntimeError, lambda r=release, c=code: _ops.tvm_uniform(GEN, (4,), 0.0, 1.0, r, c), "dtype")
+    refuses(RuntimeError, lambda: _ops.tvm_generate(GEN, (-4,), True), "size")

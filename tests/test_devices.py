@@ -28,7 +28,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from torch_threefry import Key, _ops, random, threefry, threefry_2x32
+from torch_threefry import Key, _ops, random, threefry, threefry_2x32, tvm
 from torch_threefry.key import IMPLS
 
 INT64 = torch.int64
@@ -205,6 +205,10 @@ def key_of_words(key: Key) -> Key:
     return random.wrap_key_data(random.key_data(key), impl=random.key_impl(key))
 
 
+def tvm_states(key: Key) -> Tensor:
+    return torch.empty((*key.shape, 10), dtype=torch.uint64, device=key.device)
+
+
 COPY = frozenset({"aten._to_copy"})
 
 CASES: dict[str, list[Case]] = {
@@ -337,7 +341,14 @@ CASES: dict[str, list[Case]] = {
     "clone": [Case(random.clone, (), KEYS)],
     "key_data": [Case(lambda key: Key(random.key_data(key), key.impl), (), KEYS)],
     "wrap_key_data": [Case(key_of_words, (), KEYS)],
-    # Not in random: the key's own.
+    # Not in random.
+    "tvm.generate": [Case(lambda key: tvm.generate(tvm_states(key), (4, 5))[1], (4, 5), torch.uint64)],
+    "tvm.split": [Case(lambda key: tvm.split(tvm_states(key))[1], (10,), torch.uint64)],
+    "tvm.uniform": [
+        Case(lambda key: tvm.uniform(tvm_states(key), (4, 5), -1, 2)[1], (4, 5)),
+        Case(lambda key: tvm.uniform(tvm_states(key), (4, 5), rule="first")[0], (10,), torch.uint64),
+    ],
+    # The key's own.
     "Key.rand": [Case(lambda key: key.rand(4, 5), (4, 5))],
     "Key.randn": [Case(lambda key: key.randn(4, 5, dtype=torch.float64), (4, 5), torch.float64)],
     "Key.randint": [Case(lambda key: key.randint(10, (4, 5)), (4, 5), INT64)],
@@ -364,7 +375,9 @@ ALL_CASES = [pytest.param(case, id=f"{name}-{i}") for name, cases in CASES.items
 
 
 def test_every_function_is_watched() -> None:
-    assert {name for name in CASES if not name.startswith("Key.")} | set(OTHERS) == set(random.__all__)
+    others = {f"tvm.{name}" for name in tvm.__all__} - {"tvm.key"}  # which brings a seed to the device
+    assert others <= set(CASES)
+    assert {name for name in CASES if not name.startswith("Key.")} - others | set(OTHERS) == set(random.__all__)
     assert not set(CASES) & set(OTHERS)
 
 

@@ -24,7 +24,7 @@ import torch
 TESTS = Path(__file__).parent
 DATA = TESTS / "data"
 CSRC = TESTS.parent / "csrc"
-OPERATORS = {CSRC / "device.h"}  # the operators' own, between torch and the kernels
+OPERATORS = {CSRC / "arguments.h", CSRC / "device.h"}  # the operators' own, between torch and the kernels
 HEADERS = sorted({*CSRC.glob("*.h"), *CSRC.glob("distributions/*.h")} - OPERATORS)
 
 CXX = shlex.split(os.environ.get("CXX", "g++"))

@@ -13,7 +13,7 @@ import torch
 from samplers import ALL, Draw
 from torch import Tensor
 
-from torch_threefry import Key, _ops, random, threefry
+from torch_threefry import Key, _ops, random, threefry, tvm
 
 GRIDS = [(1, 1), (3, 32), (2, 256), (7, 8)]  # blocks and threads
 SUITABLE = (0, 0)  # what suits the work
@@ -154,6 +154,26 @@ def test_cipher(dtype: torch.dtype, words: int, rounds: int, grids: Grids) -> No
     counter = random.bits(random.key(1), (100, words), dtype)
     key = random.bits(random.key(2), (100, words), dtype)
     grids(lambda: threefry(counter, key, rounds))
+
+
+def tvm_states() -> Tensor:
+    """Of any bits, with room in the counter, without, and with no place left in the path."""
+    states = torch.randint(-(2**63), 2**63 - 1, (3, 2, 10), generator=torch.Generator().manual_seed(0))
+    states[0, :, 7] = 7
+    states[1:, :, 7] = -1
+    states[2, :, 8:] = 0
+    return states.view(torch.uint64)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (64,), (5, 129), (0, 3)])
+def test_tvm(shape: tuple[int, ...], grids: Grids) -> None:
+    for states in (tvm_states(), tvm_states().transpose(0, 1), tvm_states()[0, 0]):
+        for part in (0, 1):  # the states, the draw
+            for rule in ("first", "release"):
+                grids(lambda s=states, i=part, r=rule: tvm.generate(s, shape, r)[i])
+                grids(lambda s=states, i=part, r=rule: tvm.uniform(s, shape, -1, 2, torch.float64, r)[i])
+            grids(lambda s=states, i=part: tvm.uniform(s, shape, -1, 2)[i])
+            grids(lambda s=states, i=part: tvm.split(s)[i])
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 1625, 1626, 2**15 - 1, 2**15, 2**15 + 1])

@@ -173,7 +173,7 @@ def test_the_number_of_threads_does_not_matter(draw: Draw, impl: str) -> None:
 DIGEST = """
 import hashlib, sys
 import torch
-from torch_threefry import cpu_instruction_set, random, threefry
+from torch_threefry import cpu_instruction_set, random, tvm
 sys.path.insert(0, {tests!r})
 from samplers import ALL
 digest = hashlib.sha256()
@@ -187,6 +187,10 @@ for impl in ("threefry2x32", "threefry2x32_original"):
     add(key.split(1001).data)
     add(key.fold_in(torch.arange(1001)).data)
     add(key.randperm(5001))
+for x in (*tvm.generate(tvm.key(21), (3001,)), *tvm.uniform(tvm.key(21), (3001,), -1, 2)):
+    add(x)
+add(tvm.uniform(tvm.key(21), (3001,), -1, 2, torch.float64)[1])
+add(tvm.uniform(tvm.key(21), (3001,), -1, 2, rule="first")[1])
 print(cpu_instruction_set(), digest.hexdigest())
 """
 

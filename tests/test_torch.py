@@ -12,7 +12,7 @@ import torch.utils.checkpoint
 from samplers import ALL, COUNTS, FEW, PARAMETRIC, Draw
 from torch import Tensor, nn
 
-from torch_threefry import Key, _ops, random
+from torch_threefry import Key, _ops, random, tvm
 
 UINT32 = _ops.DTYPE_CODES[torch.uint32]
 FLOAT32 = _ops.DTYPE_CODES[torch.float32]
@@ -48,6 +48,12 @@ def _operator_calls() -> list[Any]:
         (_ops.shares, (torch.ones(3, 4),)),
         (_ops.ball, (torch.ones(3, 4), torch.ones(3, 4, dtype=torch.int32), torch.ones(3), torch.ones(3))),
         (_ops.loggamma_slope, (torch.ones(3, 4), torch.zeros(3, 4))),
+    ]
+    gens = torch.stack([tvm.key(1), tvm.key(2)])
+    calls += [
+        (_ops.tvm_generate, (gens, (5, 3), False)),
+        (_ops.tvm_uniform, (gens, (5, 3), -1.0, 2.0, True, FLOAT32)),
+        (_ops.tvm_split, (gens,)),
     ]
     for name, arguments in PARAMETRIC.items():
         parameters = [torch.full((4,), value) for value in arguments]
@@ -177,6 +183,17 @@ def test_vmap_of_the_bare_cipher() -> None:
     key = random.bits(random.key(7), (2,))
     assert torch.equal(torch.vmap(lambda c: threefry(c, key))(counters), threefry(counters, key))
     assert torch.equal(torch.vmap(lambda c: threefry(c, key), in_dims=1, out_dims=1)(counters), threefry(counters, key))
+
+
+def test_vmap_over_states_of_tvm() -> None:
+    gens = torch.stack([tvm.key(i) for i in range(12)]).view(3, 4, 10)
+
+    def f(gen: Tensor) -> tuple[Tensor, ...]:
+        left, right = tvm.split(gen)
+        return (*tvm.generate(left, (5,)), *tvm.uniform(right, (2, 3), -1, 2, torch.float64))
+
+    for a, b in zip(torch.vmap(torch.vmap(f), in_dims=1, out_dims=1)(gens), f(gens), strict=True):
+        assert torch.equal(a, b)
 
 
 # ---- Gradients ----
@@ -317,6 +334,19 @@ def test_rows_and_counts_compile() -> None:
     weights = torch.tensor([0.2, 0.3, 1.5])
     for a, b in zip(compiled(f)(random.key(13), weights), f(random.key(13), weights)):
         assert torch.equal(a, b)
+
+
+def test_tvm_compiles() -> None:
+    def f(gen: Tensor, x: Tensor) -> tuple[Tensor, ...]:
+        left, right = tvm.split(gen)
+        left, u = tvm.uniform(left, x.shape, -1, 2)
+        right, v = tvm.uniform(right, x.shape, rule="first")
+        return left, right, x * u + v, *tvm.generate(tvm.key(2**200), (x.shape[0],), "release")
+
+    run = compiled(f, dynamic=True)
+    for n in (5, 6, 100):
+        for a, b in zip(run(tvm.key(n), torch.ones(n, 3)), f(tvm.key(n), torch.ones(n, 3)), strict=True):
+            assert torch.equal(a, b)
 
 
 def test_integers_as_parameters_compile() -> None:

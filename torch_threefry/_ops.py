@@ -53,6 +53,7 @@ DTYPE_CODES = {
 DTYPES = {code: dtype for dtype, code in DTYPE_CODES.items()}
 
 Operator = Callable[..., Tensor]
+PairOperator = Callable[..., tuple[Tensor, Tensor]]
 
 _namespace = torch.ops.torch_threefry
 
@@ -103,6 +104,11 @@ softmax: Operator = _namespace.softmax.default
 shares: Operator = _namespace.shares.default
 ball: Operator = _namespace.ball.default
 loggamma_slope: Operator = _namespace.loggamma_slope.default
+
+# TVM's generator: a uint64 tensor (*batch, 10) of states, and new states of that shape.
+tvm_generate: PairOperator = _namespace.tvm_generate.default
+tvm_split: PairOperator = _namespace.tvm_split.default
+tvm_uniform: PairOperator = _namespace.tvm_uniform.default
 
 _KEY_ONLY_DRAWS = (
     bits,
@@ -217,6 +223,20 @@ def _fake_permutation(key: Tensor, impl: int, n: int, dtype: int) -> Tensor:
     return key.new_empty((*key.shape[:-1], n), dtype=DTYPES[dtype])
 
 
+def _fake_tvm_generate(gen: Tensor, size: Sequence[int], release: bool) -> tuple[Tensor, Tensor]:
+    return gen.new_empty(gen.shape), gen.new_empty((*gen.shape[:-1], *size))
+
+
+def _fake_tvm_split(gen: Tensor) -> tuple[Tensor, Tensor]:
+    return gen.new_empty(gen.shape), gen.new_empty(gen.shape)
+
+
+def _fake_tvm_uniform(
+    gen: Tensor, size: Sequence[int], low: float, high: float, release: bool, dtype: int
+) -> tuple[Tensor, Tensor]:
+    return gen.new_empty(gen.shape), gen.new_empty((*gen.shape[:-1], *size), dtype=DTYPES[dtype])
+
+
 # ---- vmap rules: a mapped dimension of a key is one more dimension of its batch ----
 
 
@@ -282,14 +302,24 @@ def _vmap_threefry(info: Any, in_dims: Any, counter: Tensor, key: Tensor, rounds
     return threefry(counter.contiguous(), key.contiguous(), rounds), 0
 
 
+def _vmap_tvm(op: PairOperator) -> Callable[..., tuple[tuple[Tensor, Tensor], tuple[int, int]]]:
+    def rule(info: Any, in_dims: Any, gen: Tensor, *rest: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        return op(_batched(gen, in_dims[0], info.batch_size), *rest), (0, 0)
+
+    return rule
+
+
 def _register() -> None:
-    rules: list[tuple[Any, Callable[..., Tensor], Callable[..., tuple[Tensor, int]]]] = [
+    rules: list[tuple[Any, Callable[..., Any], Callable[..., tuple[Any, Any]]]] = [
         (split, _fake_split, _vmap_key_only(split)),
         (fold_in_int, _fake_fold_in_int, _vmap_key_only(fold_in_int)),
         (permutation, _fake_permutation, _vmap_key_only(permutation)),
         (fold_in, _fake_fold_in, _vmap_fold_in),
         (threefry, _fake_threefry, _vmap_threefry),
         (multinomial, _fake_multinomial, _vmap_multinomial),
+        (tvm_generate, _fake_tvm_generate, _vmap_tvm(tvm_generate)),
+        (tvm_split, _fake_tvm_split, _vmap_tvm(tvm_split)),
+        (tvm_uniform, _fake_tvm_uniform, _vmap_tvm(tvm_uniform)),
     ]
     rules += [(op, _fake_draw, _vmap_draw(op)) for op in (*_KEY_ONLY_DRAWS, *_PARAMETRIC_DRAWS)]
     rules += [(op, _fake_boolean_draw, _vmap_draw(op)) for op in (bernoulli, bernoulli_tensor)]
@@ -304,5 +334,9 @@ _register()
 # Draws that take no tensor but the key have nothing to differentiate: skipping autograd's fallback saves a short
 # draw a good part of a microsecond.
 _library = torch.library.Library("torch_threefry", "IMPL")  # type: ignore[no-untyped-call]
-for _op in (*_KEY_ONLY_DRAWS, bernoulli, split, fold_in, fold_in_int, permutation):
+for _op in (
+    *_KEY_ONLY_DRAWS,
+    *(bernoulli, split, fold_in, fold_in_int, permutation),
+    *(tvm_generate, tvm_split, tvm_uniform),
+):
     _library.impl(_op, torch.library.fallthrough_kernel, "Autograd")  # type: ignore[no-untyped-call]

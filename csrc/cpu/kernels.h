@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "../draw.h"
+#include "../tvm.h"
 
 namespace torch_threefry {
 
@@ -27,6 +28,9 @@ struct CpuKernels {
   // One key's row. scratch has as many numbers as permutation_scratch says.
   int64_t (*permutation_scratch)(int64_t n);
   void (*permutation)(const Permutation&, int64_t key_number, uint64_t* scratch, ParallelTasks);
+  // Positions are blocks of four words, and states.
+  void (*tvm_draw)(const TvmDraw&, int64_t begin, int64_t end);
+  void (*tvm_split)(const TvmSplit&, int64_t begin, int64_t end);
 };
 
 // The table for this machine: the best it can run, or the one that the environment variable

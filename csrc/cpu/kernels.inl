@@ -3,6 +3,7 @@
 #include "../distributions/rows.h"
 #include "../gamma_slope.h"
 #include "kernels.h"
+#include "tvm.h"
 #include "values.h"
 #include "words.h"
 
@@ -289,6 +290,24 @@ void cipher(const Cipher& cipher, int64_t begin, int64_t end) {
   cipher.words == 2 ? cipher_rows<uint64_t, 2>(cipher, begin, end) : cipher_rows<uint64_t, 4>(cipher, begin, end);
 }
 
+// ---- TVM's generator ----
+
+void tvm_draw(const TvmDraw& draw, int64_t begin, int64_t end) {
+  const int64_t blocks = draw.blocks();
+  visit_tvm_values(draw, [&](const auto& values) {
+    for (int64_t position = begin; position < end;) {
+      const int64_t number = position / blocks, first = position % blocks;
+      const int64_t last = smaller(blocks, first + end - position);
+      draw_tvm_blocks(draw, values, number, first, last);
+      position += last - first;
+    }
+  });
+}
+
+void tvm_split(const TvmSplit& split, int64_t begin, int64_t end) {
+  for (int64_t number = begin; number < end; ++number) split_tvm(split, number);
+}
+
 // ---- Permutations ----
 
 // Each round sorts items by fresh 32-bit keys; an item is its key above a 32-bit value. The sort is stable, as
@@ -484,6 +503,6 @@ void permute(const Permutation& permutation, int64_t key_number, uint64_t* scrat
 #define TTF_NAME(isa) TTF_NAME_OF(isa)
 extern const CpuKernels kernels;
 const CpuKernels kernels = {TTF_NAME(TTF_ISA), draw_positions, draw_words, draw, multinomial, rows, gamma_slopes,
-                            fold_in_keys, split_keys, cipher, permutation_scratch, permute};
+                            fold_in_keys, split_keys, cipher, permutation_scratch, permute, tvm_draw, tvm_split};
 
 TTF_NAMESPACE_END

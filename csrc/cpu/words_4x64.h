@@ -44,6 +44,17 @@ TTF_HD void store_blocks(const Lanes64 (&block)[4], int base, uint64_t (*words)[
   for (int w = 0; w < 4; ++w) block[w].store(words[w] + base);
 }
 
+// Block after block.
+TTF_HD void store_side_by_side(const Lanes64 (&block)[4], uint64_t* out) {
+  alignas(64) uint64_t words[4][Lanes64::kCount];
+  TTF_UNROLL(4)
+  for (int w = 0; w < 4; ++w) block[w].store(words[w]);
+  for (int i = 0; i < Lanes64::kCount; ++i) {
+    TTF_UNROLL(4)
+    for (int w = 0; w < 4; ++w) out[4 * i + w] = words[w][i];
+  }
+}
+
 // The counter a + (0, 1, 2...), in two words.
 TTF_HD void count_from(Wide a, Lanes64& hi, Lanes64& lo) {
   lo = Lanes64::count_from(a.lo);
@@ -62,15 +73,7 @@ TTF_NOINLINE inline void encrypt_run(const Key4x64& key, uint64_t first, int cou
         block[1] = path_lo;
         count_from(add(key.counter, first + uint64_t(base)), block[2], block[3]);
       },
-      [out](int base, Lanes64(&block)[4]) {
-        alignas(64) uint64_t words[4][Lanes64::kCount];
-        TTF_UNROLL(4)
-        for (int w = 0; w < 4; ++w) block[w].store(words[w]);
-        for (int i = 0; i < Lanes64::kCount; ++i) {
-          TTF_UNROLL(4)
-          for (int w = 0; w < 4; ++w) out[4 * (base + i) + w] = words[w][i];
-        }
-      });
+      [out](int base, Lanes64(&block)[4]) { store_side_by_side(block, out + 4 * base); });
 }
 
 // The cipher keys of a bundle, by where it begins.

@@ -4,11 +4,12 @@
 #include <stdint.h>
 
 #include "../draw.h"
+#include "../tvm.h"
 #include "launch.h"
 
 namespace torch_threefry {
 
-constexpr char kKernelsName[] = "torch_threefry.CudaKernels.2";  // of the capsule with the table: new with every change of it
+constexpr char kKernelsName[] = "torch_threefry.CudaKernels.3";  // of the capsule with the table: new with every change of it
 
 // Each function puts its work on a stream of the current device and returns at once. There is something to do: no count
 // is 0.
@@ -24,6 +25,8 @@ struct CudaKernels {
   Error (*permutation)(const Permutation&, int64_t keys, void* workspace, void* stream);
   // How many bytes of workspace a permutation needs.
   Error (*permutation_workspace)(const Permutation&, int64_t keys, int64_t* bytes);
+  Error (*tvm_draw)(const TvmDraw&, void* stream);
+  Error (*tvm_split)(const TvmSplit&, void* stream);
 };
 
 // Draws by their group in the catalog, each in the file of that name.
@@ -40,5 +43,7 @@ Error run_split(const Split&, int64_t count, void* stream);
 Error run_cipher(const Cipher&, int64_t rows, void* stream);
 Error run_permutation(const Permutation&, int64_t keys, void* workspace, void* stream);
 Error find_permutation_workspace(const Permutation&, int64_t keys, int64_t* bytes);
+Error run_tvm_draw(const TvmDraw&, void* stream);
+Error run_tvm_split(const TvmSplit&, void* stream);
 
 }  // namespace torch_threefry

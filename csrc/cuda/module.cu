@@ -22,7 +22,7 @@ Error draw(const Draw& draw, void* stream) {
 
 const CudaKernels kernels = {set_current_device, draw,       draw_multinomial, run_rows,
                              run_gamma_slopes,   run_fold_in, run_split,        run_cipher, run_permutation,
-                             find_permutation_workspace};
+                             find_permutation_workspace, run_tvm_draw, run_tvm_split};
 
 PyObject* set_launch_shape(PyObject*, PyObject* arguments) {
   LaunchShape shape;

@@ -11,7 +11,7 @@ import pytest
 import torch
 from on_device import Check, On
 
-from torch_threefry import Key, random, threefry, threefry_2x32
+from torch_threefry import Key, random, threefry, threefry_2x32, tvm
 
 SEEDS = (0, 1, -1, 42, 2**32, 2**63, -(2**63), 2**64 - 1)
 
@@ -139,3 +139,20 @@ def test_counts_hashed_as_jax_does(check: Check) -> None:
     for n in (1, 2, 1001):
         count = torch.arange(n, dtype=torch.int32).view(torch.uint32)
         check({f"{n}": lambda on, count=count: threefry_2x32(on(key).data, on(count))})
+
+
+def test_tvm(device: torch.device, check: Check) -> None:
+    check.same(tvm.key(2**255 + 7, device=device), tvm.key(2**255 + 7))
+    words = [[1, 2, 3, 4, 5, 6, 0, counter, position, 0] for counter in (0, 7, -3) for position in (1, -(2**63), 0)]
+    states = torch.tensor(words).view(torch.uint64)
+    cases: dict[str, Any] = {"split": lambda on: tvm.split(on(states))}
+    for shape in ((), (3,), (64,), (5, 129), (0, 3), (2**18 + 3,)):
+        for rule in ("first", "release"):
+            cases |= {
+                f"words, {shape}, {rule}": lambda on, s=shape, r=rule: tvm.generate(on(states), s, r),
+                f"float64, {shape}, {rule}": lambda on, s=shape, r=rule: tvm.uniform(
+                    on(states), s, -1, 2, torch.float64, r
+                ),
+            }
+        cases[f"float32, {shape}"] = lambda on, s=shape: tvm.uniform(on(states), s, -1, 2)
+    check({**cases, "strided": lambda on: tvm.generate(on(states.t().contiguous()).t(), (5,))})

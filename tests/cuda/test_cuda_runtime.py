@@ -14,7 +14,7 @@ from samplers import ALL, COUNTS, PARAMETRIC
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from torch_threefry import _C, Key, _ops, random, threefry
+from torch_threefry import _C, Key, _ops, random, threefry, tvm
 
 
 def draws_of(key: Key) -> dict[str, Any]:
@@ -35,6 +35,8 @@ def draws_of(key: Key) -> dict[str, Any]:
         "ball": random.ball(key, 3, 2.5, (77,)),
         "cipher": threefry(keys.data, key.data),
     }
+    states = random.bits(keys, (10,), torch.uint64)
+    draws["tvm"] = [*tvm.generate(states, (77,)), *tvm.uniform(states, (77,), -1, 2), *tvm.split(states)]
     return draws
 
 
