@@ -2,13 +2,15 @@
 # make test: build it and run the tests.
 # make test-cuda: the longer tests of the CUDA kernels. No GPU is needed: they run on the CPU and, where nvcc is, are
 # compiled for two GPUs and what they cost is counted.
+# make quality: run dieharder over raw streams of every kind, for hours; QUALITY=--reduced makes it one hour, and
+# QUALITY=--help lists more options.
 # All make .venv first if there is none.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-cuda build bench clean
+.PHONY: demo test test-cuda quality build bench clean
 
 demo: build
 	$(BIN)/python -m torch_threefry.demo
@@ -18,6 +20,9 @@ test: build
 
 test-cuda: build
 	$(BIN)/python -m pytest -q -m slow
+
+quality: build
+	$(BIN)/python -m tests.quality.battery $(QUALITY)
 
 build: $(VENV)/installed
 	$(BIN)/python setup.py --quiet build_ext --inplace
