@@ -71,7 +71,8 @@ struct Walk {
   // on the same row of it.
   TTF_HD int64_t step() const { return axes > 0 ? stride[axes - 1] : 0; }
   TTF_HD int64_t row(int64_t position) const {
-    return axes > 0 ? extent[axes - 1] - position % extent[axes - 1] : 1;
+    if (axes == 1) return extent[0] - position;
+    return axes > 1 ? extent[axes - 1] - position % extent[axes - 1] : 1;
   }
 };
 

@@ -15,6 +15,13 @@
 #define TTF_NOINLINE
 #endif
 
+// A function too long to be inlined wherever it is used; on a GPU, where a call takes memory, it is.
+#if defined(__CUDACC__)
+#define TTF_HD_LONG TTF_HD
+#else
+#define TTF_HD_LONG TTF_NOINLINE inline
+#endif
+
 // A loop that stays one: its body is long, and seldom run more than once or twice.
 #if defined(__CUDA_ARCH__)
 #define TTF_ROLLED TTF_PRAGMA(unroll 1)

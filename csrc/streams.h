@@ -218,7 +218,7 @@ struct Block4x64 {
   }
 };
 
-TTF_HD Block4x64 encrypt(const Key4x64& key, Wide first, Wide second) {
+TTF_HD_LONG Block4x64 encrypt(const Key4x64& key, Wide first, Wide second) {
   Block4x64 block = {{first.hi, first.lo, second.hi, second.lo}};
   threefry<uint64_t, 4>(block.word, key.word, kRounds);
   return block;

@@ -113,7 +113,7 @@ TTF_HD void store_tvm_state(const TvmState& state, uint64_t* states, int64_t num
 }
 
 // Fold path and counter into the key, and start both anew.
-TTF_HD void tvm_new_key(TvmState& state) {
+TTF_HD_LONG void tvm_new_key(TvmState& state) {
   tvm_hash(state.input, state.key);
   TTF_UNROLL(4)
   for (int i = 0; i < 4; ++i) {
@@ -167,7 +167,7 @@ TTF_HD TvmState tvm_start(const TvmDraw& draw, int64_t number) {
 }
 
 // The words of block b.
-TTF_HD void tvm_block(const TvmDraw& draw, const TvmState& start, int64_t b, uint64_t (&words)[4]) {
+TTF_HD_LONG void tvm_block(const TvmDraw& draw, const TvmState& start, int64_t b, uint64_t (&words)[4]) {
   // The releases make a last block that is not whole on its own: it is the first one from the words before it on.
   const bool apart = draw.rule == TvmRule::release && b >= draw.count / 4;
   TTF_UNROLL(4)

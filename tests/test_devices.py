@@ -66,6 +66,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
+@pytest.fixture(params=["threefry2x32", "threefry4x64"])
+def impl(request: pytest.FixtureRequest) -> str:
+    """The name of an implementation for each form of keys."""
+    name: str = request.param
+    return name
+
+
 def make_key(device: str, impl: str = "threefry2x32", batch: tuple[int, ...] = ()) -> Key:
     _, dtype, _, words = IMPLS[impl]
     return Key(torch.empty((*batch, words), dtype=dtype, device=device), impl)

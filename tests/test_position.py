@@ -84,7 +84,7 @@ def test_strides_of_the_keys_do_not_matter(draw: Draw, impl: str) -> None:
     keys = random.key(17, impl=impl).split((4, 6))
     transposed = Key(keys.data.transpose(0, 1), impl)
     words_apart = Key(keys.data.permute(2, 0, 1).contiguous().permute(1, 2, 0), impl)
-    expanded = Key(keys[0, 0].data.expand(3, 2), impl)
+    expanded = Key(keys[0, 0].data.expand(3, -1), impl)
     assert torch.equal(draw(transposed, (70,)), draw(keys, (70,)).transpose(0, 1))
     assert torch.equal(draw(words_apart, (70,)), draw(keys, (70,)))
     assert torch.equal(draw(expanded, (70,)), draw(keys[0, 0], (70,)).expand(3, 70))

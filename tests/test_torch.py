@@ -278,6 +278,7 @@ def compiled(f: Any, **kw: Any) -> Any:
     return torch.compile(f, fullgraph=True, **kw)
 
 
+@pytest.mark.parametrize("impl", ["threefry2x32", "threefry4x64"])  # both forms of keys
 @pytest.mark.parametrize("draw", FEW)
 def test_compiled_draws_are_eager_draws(draw: Draw, impl: str) -> None:
     def f(key: Key, x: Tensor) -> tuple[Tensor, Key]:

@@ -119,7 +119,7 @@ class Key:
     def __iter__(self) -> Iterator[Key]:
         if self.ndim == 0:
             raise TypeError("a single key cannot be iterated over or unpacked; split it first")
-        return iter([_wrap(data, self.impl) for data in self.data.unbind(0)])
+        return iter([wrap(data, self.impl) for data in self.data.unbind(0)])
 
     def __getitem__(self, index: Index) -> Key:
         """The keys at an index of the batch, as torch indexes. (It reads a tensor ``i`` without dimensions on the host,
@@ -134,18 +134,18 @@ class Key:
             indices = (*indices, slice(None))  # the words' dimension comes last
         if any(isinstance(i, Tensor) for i in indices):  # CUDA gathers no unsigned numbers
             _, dtype, signed, _ = IMPLS[self.impl]
-            return _wrap(self.data.view(signed)[indices].view(dtype), self.impl)
-        return _wrap(self.data[indices], self.impl)
+            return wrap(self.data.view(signed)[indices].view(dtype), self.impl)
+        return wrap(self.data[indices], self.impl)
 
     def reshape(self, *shape: Any) -> Key:
         """The same keys in a batch of another shape."""
-        return _wrap(self.data.reshape(*_varargs(shape), IMPLS[self.impl].words), self.impl)
+        return wrap(self.data.reshape(*_varargs(shape), IMPLS[self.impl].words), self.impl)
 
     # ---- Where a key is ----
 
     def to(self, device: torch.device | str | int) -> Key:
         """The key on another device."""
-        return _wrap(self.data.to(torch.device(device)), self.impl)
+        return wrap(self.data.to(torch.device(device)), self.impl)
 
     def cpu(self) -> Key:
         """The key on the CPU."""
@@ -157,7 +157,7 @@ class Key:
 
     def clone(self) -> Key:
         """A copy with memory of its own."""
-        return _wrap(self.data.clone(), self.impl)
+        return wrap(self.data.clone(), self.impl)
 
     # ---- Saving ----
 
@@ -188,7 +188,7 @@ class Key:
         return _rebuild, (self.impl, self.data.view(IMPLS[self.impl].signed))
 
     def __copy__(self) -> Key:
-        return _wrap(self.data, self.impl)
+        return wrap(self.data, self.impl)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Key:
         return self.clone()
@@ -199,17 +199,17 @@ class Key:
         """New keys that are independent of each other; see :func:`torch_threefry.random.split`."""
         shape = _check.sizes("num", num if isinstance(num, (tuple, list)) else (_check.integer("num", num),))
         check_words(self, "num", shape, 2)
-        return _wrap(_ops.split(self.data, IMPL_NUMBERS[self.impl], shape), self.impl)
+        return wrap(_ops.split(self.data, IMPL_NUMBERS[self.impl], shape), self.impl)
 
     def fold_in(self, data: int | Tensor) -> Key:
         """A new key for a number; see :func:`torch_threefry.random.fold_in`."""
         number = IMPL_NUMBERS[self.impl]
         if isinstance(data, Tensor):
-            return _wrap(_ops.fold_in(self.data, number, _fold_in_data(self, data)), self.impl)
+            return wrap(_ops.fold_in(self.data, number, _fold_in_data(self, data)), self.impl)
         value = _check.integer("data", data)
         if not -(2**63) <= value < 2**64:
             raise OverflowError(f"data must fit into 64 bits, -2^63 <= data < 2^64, got {data}")
-        return _wrap(_ops.fold_in_int(self.data, number, as_int64(value)), self.impl)
+        return wrap(_ops.fold_in_int(self.data, number, as_int64(value)), self.impl)
 
     # ---- Drawing, under torch's names ----
 
@@ -262,7 +262,7 @@ class Key:
         return result.to(dtype)
 
 
-def _wrap(data: Tensor, impl: str) -> Key:
+def wrap(data: Tensor, impl: str) -> Key:
     """A Key without checks: its data is known to be right, or is a stand-in of a transform's."""
     key = Key.__new__(Key)
     key.data = data
@@ -278,13 +278,13 @@ def _rebuild(impl: str, data: Tensor) -> Key:
 
 
 def _rebuild_few(impl: str, shape: tuple[int, ...], words: list[int], device: str) -> Key:
-    return key_of_words(words, shape, impl, device)
+    return Key(data_of_words(words, shape, impl, device), impl)
 
 
-def key_of_words(words: Sequence[int], shape: Sequence[int], impl: str, device: torch.device | str) -> Key:
-    """Keys in a batch of a shape, of Python's numbers."""
+def data_of_words(words: Sequence[int], shape: Sequence[int], impl: str, device: torch.device | str) -> Tensor:
+    """The data of keys in a batch of a shape, of Python's numbers."""
     numbers = torch.tensor([as_int64(w) for w in words], dtype=torch.int64, device=device)
-    return Key(unsigned(numbers, IMPLS[impl].dtype).reshape((*shape, IMPLS[impl].words)), impl)
+    return unsigned(numbers, IMPLS[impl].dtype).reshape((*shape, IMPLS[impl].words))
 
 
 def unsigned(words: Tensor, dtype: torch.dtype) -> Tensor:
@@ -300,7 +300,7 @@ torch.serialization.add_safe_globals([_rebuild, _rebuild_few])
 _pytree.register_pytree_node(
     Key,
     lambda key: ([key.data], key.impl),
-    lambda children, impl: _wrap(next(iter(children)), impl),
+    lambda children, impl: wrap(next(iter(children)), impl),
     serialized_type_name="torch_threefry.Key",
     flatten_with_keys_fn=lambda key: ([(_pytree.GetAttrKey("data"), key.data)], key.impl),
 )

@@ -104,12 +104,17 @@ void for_each_block(const Draw& draw, int64_t begin, int64_t end, Block block) {
       block(Run<Key>{key, uint64_t(draw.window.at(within))}, position, count);
     } else {
       Gather<Key> source;
+      int64_t number = position / draw.count, index = within;
       for (count = 0; count < wanted;) {
-        const int64_t number = (position + count) / draw.count, index = (position + count) % draw.count;
+        const int length = int(smaller(draw.window.row(index), wanted - count));
         const Key key = load_key<Key>(draw.keys, number);
-        const int64_t first = draw.window.at(index);
-        const int64_t length = smaller(draw.window.row(index), wanted - count);
-        for (int64_t i = 0; i < length; ++i, ++count) source.set(count, key, uint64_t(first + i * step));
+        const uint64_t first = uint64_t(draw.window.at(index));
+        length == 1 ? source.set(count, key, first) : source.add(count, length, key, first, uint64_t(step));
+        count += length;
+        index += length;
+        if (index < draw.count) continue;
+        index = 0;
+        ++number;
       }
       block(source, position, count);
     }
@@ -240,10 +245,10 @@ void gamma_slopes(const GammaSlopes& slopes, int64_t begin, int64_t end) {
 
 template <class Key>
 void folded_keys(const FoldIn& fold, int64_t begin, int64_t end) {
-  Gather<Key> source = {};
   KeyBlock<Key> folded;
   for (int64_t position = begin; position < end; position += kBlock) {
     const int count = int(smaller(end - position, kBlock));
+    Gather<Key> source;
     for (int i = 0; i < count; ++i) {
       source.set(i, load_key<Key>(fold.keys, position + i), fold.number_of(position + i));
     }

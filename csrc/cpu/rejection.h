@@ -289,7 +289,7 @@ struct ManyChains {
   explicit ManyChains(const Gather<Key>&) {}
   void add(const Gather<Key>& gather, int element, int lane) {
     listed.index.set(lane, gather.index[element]);
-    chain.take(lane, gather.keys, element);
+    chain.take(lane, gather.keys, gather.key_of(element));
   }
   void keep(int lane, int as) {
     listed.index.set(as, listed.index[lane]);
@@ -297,6 +297,7 @@ struct ManyChains {
   }
   void next_step(int count) {
     children<Stream>(chain, count, 1, 2, listed.keys);
+    listed.set_one_each(count);
     children<Stream>(chain, count, 0, 2, chain);
   }
 };

@@ -50,17 +50,15 @@ struct Listed {
   Indices index;
 };
 
-// ... or any words of any keys.
+// ... or any words of any keys, with
+//   keys, index            the keys, and each element's index
+//   key_of(i)              which of the keys is element i's
+//   key_count(count)       how many there are for so many elements
+//   set(i, key, index)     makes the next element, i, a key's word
+//   add(i, length, key, first, step)  makes the next elements, i, i + 1..., a key's words first, first + step...
+//   set_one_each(count)    says that so many elements have a key each, in order
 template <class Key>
-struct Gather {
-  KeyBlock<Key> keys;
-  Indices index;
-
-  void set(int i, const Key& key, uint64_t at) {
-    keys.set(i, key);
-    index.set(i, at);
-  }
-};
+struct Gather;
 
 // Words start + stride * i for the elements' i.
 template <class Key>
@@ -106,9 +104,8 @@ Run<Key> child(const Run<Key>& run, uint64_t i, uint64_t n, int) {
 }
 template <class Stream, class Key>
 Gather<Key> child(const Gather<Key>& gather, uint64_t i, uint64_t n, int count) {
-  Gather<Key> result;
-  result.index = gather.index;
-  children<Stream>(gather.keys, count, i, n, result.keys);
+  Gather<Key> result = gather;
+  children<Stream>(gather.keys, gather.key_count(count), i, n, result.keys);
   return result;
 }
 

@@ -23,6 +23,23 @@ struct KeyBlock<Key2x32> {
   void take(int i, const KeyBlock& from, int at) { set(i, from.at(at)); }
 };
 
+template <>
+struct Gather<Key2x32> {
+  KeyBlock<Key2x32> keys;  // one an element
+  Indices index;
+
+  int key_of(int i) const { return i; }
+  int key_count(int count) const { return count; }
+  void set_one_each(int) {}
+  void set(int i, Key2x32 key, uint64_t at) {
+    keys.set(i, key);
+    index.set(i, at);
+  }
+  void add(int i, int length, Key2x32 key, uint64_t first, uint64_t step) {
+    for (int j = 0; j < length; ++j) set(i + j, key, first + step * uint64_t(j));
+  }
+};
+
 // ---- Counters ----
 
 // With `choose`, an element takes one of its block's words, and `second` is set too.

@@ -22,13 +22,32 @@ struct KeyBlock<Key4x64> {
     return {{word[0][i], word[1][i], word[2][i], word[3][i]}, {path_hi[i], path_lo[i]}, {counter_hi[i], counter_lo[i]}};
   }
   void take(int i, const KeyBlock& from, int at) { set(i, from.at(at)); }
+};
 
-  // Whether two keys have the same stream.
-  bool same(int i, int j) const {
-    uint64_t differing = (path_hi[i] ^ path_hi[j]) | (path_lo[i] ^ path_lo[j]);
-    differing |= (counter_hi[i] ^ counter_hi[j]) | (counter_lo[i] ^ counter_lo[j]);
-    for (int w = 0; w < 4; ++w) differing |= word[w][i] ^ word[w][j];
-    return differing == 0;
+template <>
+struct Gather<Key4x64> {
+  KeyBlock<Key4x64> keys;  // one for elements that were added together: they are large
+  int keys_added = 0;
+  int key_number[kBlock];
+  Indices index;
+
+  int key_of(int i) const { return key_number[i]; }
+  int key_count(int) const { return keys_added; }
+  void set_one_each(int count) {
+    for (int i = 0; i < count; ++i) key_number[i] = i;
+    keys_added = count;
+  }
+  void set(int i, const Key4x64& key, uint64_t at) {
+    key_number[i] = keys_added;
+    index.set(i, at);
+    keys.set(keys_added++, key);
+  }
+  void add(int i, int length, const Key4x64& key, uint64_t first, uint64_t step) {
+    set(i, key, first);
+    for (int j = 1; j < length; ++j) {
+      key_number[i + j] = key_number[i];
+      index.set(i + j, first + step * uint64_t(j));
+    }
   }
 };
 
@@ -151,35 +170,45 @@ void words(const Run<Key4x64>& run, int count, uint64_t, Word* out) {
   }
 }
 
-TTF_HD bool same_stream(const Listed<Key4x64>&, int, int) { return true; }
-TTF_HD bool same_stream(const Gather<Key4x64>& gather, int i, int j) { return gather.keys.same(i, j); }
-TTF_HD Key4x64 key_at(const Listed<Key4x64>& listed, int) { return listed.key; }
-TTF_HD Key4x64 key_at(const Gather<Key4x64>& gather, int i) { return gather.keys.at(i); }
-
-// Of Listed or Gather: neighbours' words may come of the same block, which is then encrypted once.
-template <class Stream, template <class> class Source, class Word>
-TTF_NOINLINE void words(const Source<Key4x64>& source, int count, uint64_t, Word* out) {
+// Neighbours' words may come of the same block, which is then encrypted once.
+template <class Word, class KeyOf>
+void listed_words(const KeyBlock<Key4x64>& keys, KeyOf key_of, const Indices& index, int count, Word* out) {
   using Place = Place4x64<Word>;
-  KeyBlock<Key4x64> blocks;  // the keys, with the blocks' counters
-  int block_of[kBlock], last = 0;
-  const auto add_block = [&](int at, int i) {
-    Key4x64 key = key_at(source, i);
-    key.counter = add(key.counter, Place::block(source.index[i]));
-    blocks.set(at, key);
-  };
-  add_block(0, 0);
-  block_of[0] = 0;
-  for (int i = 1; i < count; ++i) {
-    const bool same = Place::block(source.index[i]) == Place::block(source.index[i - 1]) && same_stream(source, i, i - 1);
-    if (!same) add_block(++last, i);
-    block_of[i] = last;
+  int block_of[kBlock], key_number[kBlock], blocks = 0;
+  alignas(64) uint64_t number[kBlock];
+  for (int i = 0; i < count; ++i) {
+    const int key = key_of(i);
+    const uint64_t block = Place::block(index[i]);
+    if (i == 0 || block != number[blocks - 1] || key != key_number[blocks - 1]) {
+      number[blocks] = block;
+      key_number[blocks++] = key;
+    }
+    block_of[i] = blocks - 1;
+  }
+  KeyBlock<Key4x64> each;  // a block's key, moved on to it
+  for (int b = 0; b < blocks; ++b) {
+    Key4x64 key = keys.at(key_number[b]);
+    key.counter = add(key.counter, number[b]);
+    each.set(b, key);
   }
   Blocks4x64 encrypted;
-  encrypt_each(blocks, last + 1, 0, encrypted);
+  encrypt_each(each, blocks, 0, encrypted);
   for (int i = 0; i < count; ++i) {
-    const uint64_t index = source.index[i];
-    out[i] = Word(encrypted.word[Place::word(index)][block_of[i]] >> Place::shift(index));
+    const uint64_t at = index[i];
+    out[i] = Word(encrypted.word[Place::word(at)][block_of[i]] >> Place::shift(at));
   }
+}
+
+template <class Stream, class Word>
+TTF_NOINLINE void words(const Gather<Key4x64>& gather, int count, uint64_t, Word* out) {
+  listed_words(gather.keys, [&gather](int i) { return gather.key_of(i); }, gather.index, count, out);
+}
+
+template <class Stream, class Word>
+TTF_NOINLINE void words(const Listed<Key4x64>& listed, int count, uint64_t, Word* out) {
+  KeyBlock<Key4x64> keys;
+  keys.set(0, listed.key);
+  listed_words(keys, [](int) { return 0; }, listed.index, count, out);
 }
 
 // ---- One key an element ----
@@ -260,9 +289,17 @@ TTF_NOINLINE inline void new_keys(const Run<Key4x64>& run, int count, Purpose pu
   set_empty_paths(out, count);
 }
 
-// ... or of one each. They may take their parents' place.
+// Cipher keys and paths of each element.
+inline const KeyBlock<Key4x64>& each_key(const Gather<Key4x64>& gather, int count, KeyBlock<Key4x64>& buffer) {
+  if (gather.keys_added == count) return gather.keys;
+  for (int i = 0; i < count; ++i) buffer.take(i, gather.keys, gather.key_of(i));
+  return buffer;
+}
+
+// ... or of one each.
 TTF_NOINLINE inline void new_keys(const Gather<Key4x64>& gather, int count, Purpose purpose, KeyBlock<Key4x64>& out) {
-  const KeyBlock<Key4x64>& keys = gather.keys;
+  KeyBlock<Key4x64> buffer;
+  const KeyBlock<Key4x64>& keys = each_key(gather, count, buffer);
   encrypt_bundles<uint64_t, 4>(
       count, EachKey4x64{keys},
       [&](int base, Lanes64(&block)[4]) {

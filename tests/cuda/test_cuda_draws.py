@@ -36,7 +36,7 @@ def cases(draw: Draw, impl: str) -> dict[str, Any]:
         return draw(Key(on(few).data.permute(2, 0, 1).contiguous().permute(1, 2, 0), impl), (70,))
 
     def expanded(on: On) -> Any:
-        return draw(Key(on(key).data.expand(3, 2), impl), (70,))
+        return draw(Key(on(key).data.expand(3, -1), impl), (70,))
 
     result: dict[str, Any] = {}
     for shape in SHAPES:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .. import _check
-from ..key import DEFAULT_IMPL, IMPLS, Key, as_int64_tensor, check_impl, key_of_words, unsigned
+from ..key import DEFAULT_IMPL, IMPLS, Key, as_int64_tensor, check_impl, data_of_words, unsigned, wrap
 from ._draw import checked_key
 
 
@@ -35,8 +35,9 @@ def key(seed: int | Tensor, *, impl: str | None = None, device: torch.device | s
         if seed.dtype not in _check.INTEGERS:
             raise TypeError(f"seed must be an int or an integer tensor, got {_check.describe(seed)}")
         numbers = as_int64_tensor(seed.to(device) if device is not None else seed)
-        return Key(unsigned(_words_of_tensor(numbers, impl), IMPLS[impl].dtype), impl)
-    return key_of_words(_words(_check.integer("seed", seed), impl), (), impl, "cpu" if device is None else device)
+        return wrap(unsigned(_words_of_tensor(numbers, impl), IMPLS[impl].dtype), impl)
+    words = _words(_check.integer("seed", seed), impl)
+    return wrap(data_of_words(words, (), impl, "cpu" if device is None else device), impl)
 
 
 def _words(seed: int, impl: str) -> list[int]:
