@@ -33,7 +33,7 @@ struct Keys : KeyBatch {
 };
 
 // Of so many words each, in a tensor's last dimension.
-inline Keys keys_of(const torch::stable::Tensor& data, torch::headeronly::ScalarType dtype, int64_t words, const char* name) {
+inline Keys batch_of(const torch::stable::Tensor& data, torch::headeronly::ScalarType dtype, int64_t words, const char* name) {
   const bool wide = dtype == torch::headeronly::ScalarType::UInt64;
   STD_TORCH_CHECK(data.scalar_type() == dtype, name, ": its data must be ", wide ? "uint64" : "uint32");
   const int64_t axes = data.dim() - 1;

@@ -45,7 +45,7 @@ KeyForm form_of(Impl impl) {
 
 Keys keys_of(const Tensor& key, Impl impl) {
   const KeyForm form = form_of(impl);
-  return keys_of(key, form.dtype, form.words, "key");
+  return batch_of(key, form.dtype, form.words, "key");
 }
 
 Value value_of(ScalarType dtype) {

@@ -15,7 +15,7 @@ using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
 using TwoTensors = std::tuple<Tensor, Tensor>;
 
-Keys states_of(const Tensor& gen) { return keys_of(gen, ScalarType::UInt64, kTvmWords, "gen"); }
+Keys states_of(const Tensor& gen) { return batch_of(gen, ScalarType::UInt64, kTvmWords, "gen"); }
 
 // Uninitialised states of a batch.
 Tensor empty_states(const Device& device, const Keys& states) {

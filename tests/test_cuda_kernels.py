@@ -51,6 +51,7 @@ def built_stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("test_on_stand_in.py", 500),
         ("test_random123.py", 30),
         ("test_conformance_jax.py", 1100),
+        ("test_splitting.py", 150),
         ("test_tvm.py", 400),
     ],
 )

@@ -251,6 +251,15 @@ def test_what_is_not_fused_is_called(device: str) -> None:
     assert called(code) == {"randint", "bits", "uniform", "bernoulli"}
 
 
+def test_large_keys_are_not_fused(device: str) -> None:
+    def f(key: Key, x: Tensor) -> Tensor:
+        return x * random.bernoulli(key, 0.5, x.shape) + random.uniform(key, x.shape)
+
+    key, x = random.key(51, impl="threefry4x64"), torch.ones(5, 7)
+    result, code = run_compiled(f, key.to(device), x.to(device))
+    assert same_bits(result, f(key, x)) and called(code) == {"bernoulli", "uniform"}
+
+
 @pytest.mark.parametrize(("device_type", "calls"), [("cuda", set()), ("cpu", {"bernoulli", "uniform"})])
 def test_cuda_alone_fuses(device_type: str, calls: set[str]) -> None:
     def f(data: Tensor, x: Tensor) -> Tensor:

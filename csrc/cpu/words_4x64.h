@@ -176,23 +176,29 @@ void listed_words(const KeyBlock<Key4x64>& keys, KeyOf key_of, const Indices& in
   using Place = Place4x64<Word>;
   int block_of[kBlock], key_number[kBlock], blocks = 0;
   alignas(64) uint64_t number[kBlock];
+  bool first_blocks = true;  // of all keys, in order
   for (int i = 0; i < count; ++i) {
     const int key = key_of(i);
     const uint64_t block = Place::block(index[i]);
     if (i == 0 || block != number[blocks - 1] || key != key_number[blocks - 1]) {
+      first_blocks = first_blocks && block == 0 && key == blocks;
       number[blocks] = block;
       key_number[blocks++] = key;
     }
     block_of[i] = blocks - 1;
   }
-  KeyBlock<Key4x64> each;  // a block's key, moved on to it
-  for (int b = 0; b < blocks; ++b) {
-    Key4x64 key = keys.at(key_number[b]);
-    key.counter = add(key.counter, number[b]);
-    each.set(b, key);
-  }
   Blocks4x64 encrypted;
-  encrypt_each(each, blocks, 0, encrypted);
+  if (first_blocks) {
+    encrypt_each(keys, blocks, 0, encrypted);
+  } else {
+    KeyBlock<Key4x64> each;  // a block's key, moved on to it
+    for (int b = 0; b < blocks; ++b) {
+      Key4x64 key = keys.at(key_number[b]);
+      key.counter = add(key.counter, number[b]);
+      each.set(b, key);
+    }
+    encrypt_each(each, blocks, 0, encrypted);
+  }
   for (int i = 0; i < count; ++i) {
     const uint64_t at = index[i];
     out[i] = Word(encrypted.word[Place::word(at)][block_of[i]] >> Place::shift(at));
