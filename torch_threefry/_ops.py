@@ -1,10 +1,11 @@
 """The operators of the extension: handles, fake kernels, vmap rules.
 
-Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor
-``(*batch, 2)``, or uint64 ``(*batch, 10)`` of threefry4x64, ``impl`` its number, ``size`` the logical shape of one key's draw, ``window`` a flat list of a start and a stop
-for each dimension of it (or None for all of it), ``dtype`` a number of ``DTYPE_CODES``. The result has shape
-``(*batch, *window extents)`` and lies on the key's device; tensor parameters broadcast over it. They lie there too, but
-for those of one element, which may lie on the CPU: they are read when the operator is called, and nothing is copied.
+Every draw has the form ``op(key, impl, size, window, ..., dtype)``: ``key`` is a uint32 tensor ``(*batch, 2)``, or
+uint64 ``(*batch, 10)`` of threefry4x64, ``impl`` its number, ``size`` the logical shape of one key's draw, ``window`` a
+flat list of a start and a stop for each dimension of it (or None for all of it), ``dtype`` a number of ``DTYPE_CODES``.
+The result has shape ``(*batch, *window extents)`` and lies on the key's device; tensor parameters broadcast over it. They
+lie there too, but for those of one element, which may lie on the CPU: they are read when the operator is called, and
+nothing is copied.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def poisson(
         whose product first falls below exp(-lam), in float32. From 10 on they are this library's own, as JAX's depend
         on the other elements of the draw: candidate t of element i is made of 64-bit words 2t and 2t + 1 of a key of
         its own, child i of ``fold_in(key, -1)`` in the partitionable layout, whatever the key's; the first that is
-        accepted counts. (So do not fold -1 into a key that draws counts.) The probabilities are computed in float64,
-        within some 1e-13 of the true ones.
+        accepted counts. (So do not fold -1 into a key that draws counts. threefry4x64's elements have keys that no
+        function gives.) The probabilities are computed in float64, within some 1e-13 of the true ones.
 
     Raises:
         ValueError: a number lam outside of the domain; in a tensor it gives -1, or NaN in a floating dtype.

@@ -45,8 +45,9 @@ def gamma(
     Returns:
         x >= 0; for small a, numbers that underflow are 0: :func:`loggamma` gives their logarithms. In float32 a trial's
         rounding shows from a = 1e9 on, as in JAX; use float64 there. Element *i* is drawn with a key of
-        its own, ``split(key, n)[i]``, n the draw's size. Equal to JAX up to rounding, but where an acceptance falls on
-        a rounding boundary (less than one element in a thousand). Differentiable in a, implicitly.
+        its own, ``split(key, n)[i]``, n the draw's size; with threefry4x64 one that no function gives. Equal to JAX up
+        to rounding, but where an acceptance falls on a rounding boundary (less than one element in a thousand).
+        Differentiable in a, implicitly.
 
     Raises:
         ValueError: a number a outside of the domain; in a tensor it gives NaN.

@@ -73,9 +73,10 @@ def split(key: Key, num: int | Sequence[int] = 2) -> Key:
 
     Returns:
         A batch of keys of shape ``B + (num,)``. It unpacks: ``k1, k2 = split(key)``. With ``threefry2x32`` child
-        *i* does not depend on ``num``. With ``threefry4x64`` it has the bits of *i* appended to its path, most significant first,
-        ``max(1, ceil(log2(num)))`` of them: 0 goes left and 1 right, and ``split(key, 4)`` are both children's
-        children. The key's counter is left behind; a path that is full, after 126 bits, is hashed into a new key first.
+        *i* does not depend on ``num``. With ``threefry4x64`` it has the bits of *i* appended to its path, most
+        significant first, ``max(1, ceil(log2(num)))`` of them: 0 goes left and 1 right, and ``split(key, 4)`` are both
+        children's children. The key's counter is left behind; a path that is full, after 126 bits, is hashed into a new
+        key first.
     """
     return checked_key(key).split(num)
 
@@ -90,8 +91,8 @@ def fold_in(key: Key, data: int | Tensor) -> Key:
 
     Returns:
         Over Threefry-2x32, the block of the cipher at ``data``, which with ``threefry2x32`` is that of child ``data``
-        too. With ``threefry4x64`` a new cipher key, hashed from the path and ``data``, with a mark by which no such block is one of
-        a draw's, and an empty path: no split leads there.
+        too. With ``threefry4x64`` a new cipher key, hashed from the path and ``data`` with a mark by which no such
+        block is one of a draw's, and an empty path: no split leads there.
     """
     return checked_key(key).fold_in(data)
 
@@ -110,8 +111,9 @@ def wrap_key_data(data: Tensor, *, impl: str | None = None) -> Key:
     """The key with these words: the inverse of :func:`key_data`.
 
     Raises:
-        TypeError: data is no tensor of the impl's dtype. ValueError: its last dimension is not the impl's number of words, impl
-            is unknown, or, on the CPU, data is no state of threefry4x64. (What lies on another device is not looked into.)
+        TypeError: data is no tensor of the impl's dtype. ValueError: its last dimension is not the impl's number of
+            words, impl is unknown, or, on the CPU, data is no state of threefry4x64. (What lies on another device is
+            not looked into.)
     """
     return Key(data, DEFAULT_IMPL if impl is None else impl)
 

@@ -25,8 +25,9 @@ def bits(key: Key, shape: Shape = (), dtype: torch.dtype | None = None, *, windo
         dtype: uint8, uint16, uint32 (the default) or uint64.
 
     Returns:
-        Every value of the dtype with the same probability. ``bits(key, (n,), torch.uint64)`` are the words of
-        ``split(key, n)``: use a key for one of the two.
+        Every value of the dtype with the same probability. With threefry2x32 ``bits(key, (n,), torch.uint64)`` are the
+        words of ``split(key, n)``: use a key for one of the two. With threefry4x64 the draws of all dtypes are the
+        same bytes, little-endian.
     """
     dtype = _check.dtype(dtype, torch.uint32, _check.UNSIGNED)
     return _ops.bits(*prepare(key, shape, window, _check.UNSIGNED[dtype] / 32), CODES[dtype])
