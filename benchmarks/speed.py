@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from torch_threefry import Key, cpu_instruction_set, random
+from torch_threefry import Key, cpu_instruction_set, random, tvm
 
 from .tables import head, line, power_of_two
 
@@ -268,6 +268,12 @@ def key_cases(n: int) -> Iterator[Case]:
         )
 
 
+def tvm_case(n: int) -> Case:
+    """TVM's generator, which has no peer either."""
+    draw = partial(tvm.generate, tvm.key(42), (n,))
+    return Case("tvm.generate", draw, "", None, n, "M/s", power_of_two(n), target=20)
+
+
 def permutation_cases(sizes: list[int]) -> Iterator[Case]:
     """Orders, int64 in both."""
     for n in sizes:
@@ -374,6 +380,7 @@ def cases(quick: bool, jax: bool) -> Iterator[Case]:
     if jax:
         yield from jax_cases(2**22)
     yield from key_cases(2**22)
+    yield tvm_case(2**22)
     yield from permutation_cases([2**20] if quick else [2**16, 2**20, 2**22])
     yield from latency_cases()
 

@@ -89,6 +89,10 @@ def test_equality() -> None:
     assert keys.equal(a.split(3)) and not keys.equal(keys[:2])
     other = Key(a.data, "threefry2x32_original")
     assert not bool(a == other) and not a.equal(other)
+    large = random.key(3, impl="threefry4x64")
+    assert bool(large == random.key(3, impl="threefry4x64")) and bool(large != large.split()[0])
+    assert not bool(a == large) and bool(large != a) and not a.equal(large)
+    assert (large.split(3) == keys[0]).tolist() == [False, False, False]
     assert a != 3 and a is not None
     with pytest.raises(TypeError):
         hash(a)
@@ -137,11 +141,14 @@ def test_state_must_be_a_state() -> None:
         {**good, "words": [1]},
         {**good, "shape": [2]},
         {**good, "impl": "threefry4x64"},
+        {"impl": "threefry4x64", "shape": [], "words": [0] * 10},
     ):
-        with pytest.raises(ValueError, match="state"):
-            Key.from_state(state)
-    with pytest.raises(TypeError, match="state"):
-        Key.from_state({**good, "words": [1.5, 2]})
+        for device in (None, "meta"):
+            with pytest.raises(ValueError, match="state|key data of threefry4x64"):
+                Key.from_state(state, device)
+    for words in ([1.5, 2], None, 3):
+        with pytest.raises(TypeError, match="state's word"):
+            Key.from_state({**good, "words": words})
     with pytest.raises(ValueError, match="impl"):
         Key.from_state({**good, "impl": "mt19937"})
 

@@ -26,6 +26,12 @@ def test_every_line_of_results_is_read() -> None:
     assert named("sts_serial", 1) == Result("sts_serial", 3, 1, 2, 1.0, "FAILED")
 
 
+@pytest.mark.parametrize("line", ["new_test|   0|  100|  1|0.5|  PASSED  ", "sts_runs|   0|  100|  1|nan|  FAILED  "])
+def test_no_result_is_passed_over(line: str) -> None:
+    with pytest.raises(ValueError, match="known form"):
+        list(dieharder.parse([line]))
+
+
 def test_a_test_is_repeated_with_as_many_samples() -> None:
     assert named("sts_serial").again == ("-d", "102", "-p", "2")  # gives all of its ntuples at once
     assert named("rgb_lagged_sum").again == ("-d", "203", "-n", "17", "-p", "1")

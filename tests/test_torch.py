@@ -303,6 +303,16 @@ def test_keys_in_containers_go_in_and_out() -> None:
     assert torch.equal(out["draw"], expected["draw"]) and torch.equal(out["order"], expected["order"])
 
 
+@pytest.mark.parametrize("make", [lambda s: random.key(s, impl="threefry4x64").data, tvm.key], ids=["key", "tvm.key"])
+def test_seeds_that_change_compile(make: Any) -> None:
+    def f(seed: int, x: Tensor) -> Tensor:
+        return make(seed).view(torch.int64) + x
+
+    run, x = compiled(f, backend="aot_eager"), torch.zeros(10, dtype=torch.int64)
+    for seed in (3, 4, 5, 2**62):
+        assert torch.equal(run(seed, x), f(seed, x))
+
+
 def test_selections_compile() -> None:
     def f(key: Key, logits: Tensor) -> tuple[Tensor, ...]:
         return (

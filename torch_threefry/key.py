@@ -97,9 +97,10 @@ class Key:
         if not isinstance(other, Key):
             return NotImplemented
         check_device("other", other.data, self)
-        _check.common_shape("other", other.shape, "key", self.shape)
-        same = (self.data == other.data).all(-1)
-        return same if self.impl == other.impl else torch.zeros_like(same)
+        shape = _check.common_shape("other", other.shape, "key", self.shape)
+        if self.impl != other.impl:
+            return torch.zeros(shape, dtype=torch.bool, device=self.device)
+        return (self.data == other.data).all(-1)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -175,10 +176,13 @@ class Key:
         _, dtype, _, count = IMPLS[state["impl"]]
         bits = 8 * dtype.itemsize
         shape = _check.sizes("state's shape", state["shape"])
+        if not isinstance(state["words"], (list, tuple)):
+            raise TypeError(f"state's words must be a list of ints, got {_check.describe(state['words'])}")
         words = [_check.integer("state's word", w) for w in state["words"]]
         if len(words) != count * math.prod(shape) or not all(0 <= w < 2**bits for w in words):
             raise ValueError(f"state must hold {count} words of {bits} bits for each key of shape {tuple(shape)}")
-        return _rebuild_few(state["impl"], tuple(shape), words, "cpu" if device is None else str(device))
+        key = _rebuild_few(state["impl"], tuple(shape), words, "cpu")
+        return key if device is None else key.to(device)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Few keys go as numbers: as a tensor, one key of a batch would take the memory of them all along.
@@ -283,7 +287,7 @@ def _rebuild_few(impl: str, shape: tuple[int, ...], words: list[int], device: st
 
 def data_of_words(words: Sequence[int], shape: Sequence[int], impl: str, device: torch.device | str) -> Tensor:
     """The data of keys in a batch of a shape, of Python's numbers."""
-    numbers = torch.tensor([as_int64(w) for w in words], dtype=torch.int64, device=device)
+    numbers = torch.tensor([signed_word(w) for w in words], dtype=torch.int64, device=device)
     return unsigned(numbers, IMPLS[impl].dtype).reshape((*shape, IMPLS[impl].words))
 
 
@@ -315,11 +319,11 @@ def check_impl(impl: Any) -> None:
 
 
 def _check_paths(data: Tensor) -> None:
-    """ValueError unless threefry4x64's data are states of it. What lies on a device is not looked into, and what has no
-    numbers yet cannot be."""
+    """ValueError unless threefry4x64's data are states of it. What lies on a device is not looked into, and what a
+    transform or a mode has made of a tensor cannot be."""
     if type(data) is not Tensor or data.device.type != "cpu" or torch.compiler.is_compiling():
         return
-    if torch._C._functorch.is_functorch_wrapped_tensor(data):
+    if torch._C._functorch.is_functorch_wrapped_tensor(data) or torch._C._len_torch_dispatch_stack() > 0:
         return
     path_hi, path_lo, _, _, marker_hi, marker_lo = data.view(torch.int64)[..., 4:].unbind(-1)
     is_one_bit = ((marker_hi & (marker_hi - 1)) | (marker_lo & (marker_lo - 1))) == 0
@@ -383,6 +387,11 @@ def copied(value: Tensor, device: torch.device, dtype: torch.dtype | None = None
 def as_int64(value: int) -> int:
     """The 64 bits of a number in [-2^63, 2^64) as a signed number."""
     return value - 2**64 if value >= 2**63 else value
+
+
+def signed_word(word: int) -> int:
+    """The same of a number in [0, 2^64), without a branch: compiled code cannot guard on a part of a seed that changes."""
+    return (word ^ 2**63) - 2**63
 
 
 def as_int64_tensor(value: Tensor) -> Tensor:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import functools
 import os
 import sys
 import time
@@ -73,12 +72,15 @@ class SplitTree:
 
     def __init__(self, roots: Key) -> None:
         self._roots = roots
-        # Keys that are asked for one after the other have most of their ancestors in common.
-        self._family = functools.lru_cache(maxsize=DEPTH + 1)(self._split_key)
+        # Of each level, the key that was split last: those asked for one after the other have most ancestors in common.
+        self._families: dict[int, tuple[int, Key]] = {}
 
-    def _split_key(self, depth: int, index: int) -> Key:
+    def _family(self, depth: int, index: int) -> Key:
         """The children of key ``index`` of a level, as (roots, DEGREE)."""
-        return self._key(depth, index).split(DEGREE)
+        last = self._families.get(depth)
+        if last is None or last[0] != index:
+            last = self._families[depth] = index, self._key(depth, index).split(DEGREE)
+        return last[1]
 
     def _key(self, depth: int, index: int) -> Key:
         """Key ``index`` of a level, as (roots,)."""

@@ -33,7 +33,7 @@ from torch import Tensor
 
 from . import _check, _ops
 from ._check import Shape
-from .key import as_int64
+from .key import signed_word
 from .random._draw import real
 
 __all__ = ["generate", "key", "split", "uniform"]
@@ -65,7 +65,7 @@ def key(seed: int, *, device: torch.device | str | None = None) -> Tensor:
     seed = _check.integer("seed", seed)
     if not 0 <= seed < 2**_SEED_BITS:
         raise OverflowError(f"seed must have {_SEED_BITS} bits, 0 <= seed < 2^{_SEED_BITS}, got {seed}")
-    limbs = [as_int64(seed >> shift & 2**64 - 1) for shift in range(0, _SEED_BITS, 64)]
+    limbs = [signed_word(seed >> shift & 2**64 - 1) for shift in range(0, _SEED_BITS, 64)]
     words = [*limbs, 0, 0, 0, 0, _FIRST_POSITION, 0]
     return torch.tensor(words, dtype=torch.int64, device="cpu" if device is None else device).view(torch.uint64)
 

@@ -75,14 +75,16 @@ int bits_of(int64_t x) {
 // The parts of the workspace.
 template <class SortKey>
 struct Workspace {
-  void* round_keys;  // of any implementation
+  void* round_keys;  // of the permutation's implementation
   TwoArrays<SortKey> sort_keys;
   TwoArrays<uint32_t> items;
   void* scratch;
   int64_t scratch_bytes, all_bytes;
   int bits;  // of a sort key
 
-  Error plan(int64_t rows, int64_t n, void* memory) {
+  Error plan(const Permutation& permutation, int64_t rows, void* memory) {
+    const int64_t n = permutation.n;
+    const int64_t key_bytes = visit_stream(permutation.impl, [](auto of) { return int64_t(sizeof(typename decltype(of)::Key)); });
     bits = 32 + bits_of(rows - 1);
     if (Error error = find_sort_scratch<SortKey>(rows * n, bits, &scratch_bytes)) return error;
     uintptr_t next = reinterpret_cast<uintptr_t>(memory);
@@ -92,7 +94,7 @@ struct Workspace {
       return part;
     };
     const int64_t sort_key_bytes = rows * n * int64_t(sizeof(SortKey)), item_bytes = rows * n * int64_t(sizeof(uint32_t));
-    round_keys = take(rows * int64_t(sizeof(Key4x64)));
+    round_keys = take(rows * key_bytes);
     sort_keys.first = static_cast<SortKey*>(take(sort_key_bytes));
     sort_keys.second = static_cast<SortKey*>(take(sort_key_bytes));
     items.first = static_cast<uint32_t*>(take(item_bytes));
@@ -108,7 +110,7 @@ Error permute_rows(const Permutation& permutation, SomeRows rows, void* memory, 
   const int64_t items = rows.count * permutation.n;
   if (permutation.rounds == 0) return launch_items(write_items, items, stream, permutation, rows, nullptr);
   Workspace<SortKey> work;
-  if (Error error = work.plan(rows.count, permutation.n, memory)) return error;
+  if (Error error = work.plan(permutation, rows.count, memory)) return error;
   for (int round = 0; round < permutation.rounds; ++round) {
     Error error = launch_items(find_round_keys<Stream>, rows.count, stream, permutation, rows, round, work.round_keys);
     if (!error) {
@@ -129,7 +131,7 @@ Error find_permutation_workspace(const Permutation& permutation, int64_t keys, i
   const int64_t rows = rows_at_once(permutation, keys);
   Workspace<uint32_t> one;
   Workspace<uint64_t> many;
-  const Error error = rows == 1 ? one.plan(rows, permutation.n, nullptr) : many.plan(rows, permutation.n, nullptr);
+  const Error error = rows == 1 ? one.plan(permutation, rows, nullptr) : many.plan(permutation, rows, nullptr);
   if (!error) *bytes = rows == 1 ? one.all_bytes : many.all_bytes;
   return error;
 }

@@ -85,15 +85,18 @@ class Result:
         return ("-d", str(number), *ntuple, "-p", str(self.psamples))
 
 
+ASSESSED = re.compile(r".*\|\s*(PASSED|WEAK|FAILED)\s*")
 LINE = re.compile(r"\s*(\w+)\s*\|\s*(\d+)\|\s*\d+\|\s*(\d+)\|\s*([\d.]+)\|\s*(PASSED|WEAK|FAILED)\s*")
 
 
 def parse(lines: Iterable[str]) -> Iterator[Result]:
-    """The results among dieharder's lines."""
+    """The results among dieharder's lines. ValueError: one is of no known form."""
     seen: dict[tuple[str, int], int] = {}
     for line in lines:
         match = LINE.fullmatch(line)
-        if match and match[1] in NAMES:
+        if ASSESSED.fullmatch(line) and not (match and match[1] in NAMES):
+            raise ValueError(f"a result of dieharder's must be of the known form and tests, got {line!r}")
+        if match:
             test = match[1], int(match[2])
             ordinal = seen[test] = seen.get(test, -1) + 1
             yield Result(*test, ordinal, int(match[3]), float(match[4]), match[5])

@@ -16,7 +16,8 @@ def key(seed: int | Tensor, *, impl: str | None = None, device: torch.device | s
     """Make a key from a seed.
 
     Args:
-        seed: an int; or an integer tensor, which makes a batch of keys of its shape, each number taken as 64 bits.
+        seed: an int; or an integer tensor, which makes a batch of keys of its shape, each number taken as 64 bits (of
+            threefry4x64 without a sign: -1 there is 2^64-1).
         impl: ``"threefry2x32"`` (the default: JAX's partitionable streams), ``"threefry2x32_original"`` (JAX's
             before 0.5) or ``"threefry4x64"`` (keys of 256 bits that are split along paths).
         device: where the key and its draws lie; the CPU (or the seed tensor's device) by default.
@@ -112,8 +113,8 @@ def wrap_key_data(data: Tensor, *, impl: str | None = None) -> Key:
 
     Raises:
         TypeError: data is no tensor of the impl's dtype. ValueError: its last dimension is not the impl's number of
-            words, impl is unknown, or, on the CPU, data is no state of threefry4x64. (What lies on another device is
-            not looked into.)
+            words, impl is unknown, or data is no state of threefry4x64. (That is not looked into on another device than
+            the CPU, in compiled code, under vmap or a dispatch mode.)
     """
     return Key(data, DEFAULT_IMPL if impl is None else impl)
 
