@@ -124,7 +124,10 @@ class Stream:
 
     def chunk(self, number: int) -> Tensor:
         """A chunk's bytes."""
-        return self._part(self, number).t().contiguous().flatten().view(torch.uint8)
+        words = self._part(self, number)[
+            ..., None
+        ]  # with three dimensions torch transposes some rows several times faster
+        return words.transpose(0, 1).contiguous().flatten().view(torch.uint8)
 
     # The sequences' parts of a chunk, as (roots, words).
 
