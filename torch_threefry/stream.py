@@ -248,7 +248,8 @@ dieharder reads 32 bits at a time. RNG_test is PractRand's. TestU01 reads no str
   }
 built by: cc testu01_stdin.c -o testu01_stdin -ltestu01 -lprobdist -lmylib -lm
 
-The exit status is 0 also where the reader closes the pipe. OMP_NUM_THREADS sets the number of threads.
+The exit status is 0 also where the reader closes the pipe. Words are made by one thread fewer than torch has, which
+OMP_NUM_THREADS sets.
 """
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -318,7 +319,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.isatty(STDOUT):
         parser.error("standard output is a terminal, and raw words are no text: use | or >, as --help shows")
     # Chunks are shared among threads, not the words of one: that would make threads wait for each other at every chunk.
-    threads = torch.get_num_threads()
+    # One thread fewer than torch has: the reader wants a processor too.
+    threads = max(1, torch.get_num_threads() - 1)
     torch.set_num_threads(1)
     try:
         stream = Stream(chosen.impl, chosen.seed, chosen.order, chosen.interleave)
